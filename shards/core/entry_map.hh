@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shards/core/chunked_array.hh"
+#include "shards/core/lock_entry.hh"
+
+namespace lockkeeper::shards {
+
+/// The entries of one database by name. Owns them. Linear hashing: an insert adds at most two
+/// buckets, each by splitting one other, and an erase takes back at most a few, so the map is
+/// always about as large as its content and no call ever rehashes it.
+///
+/// N buckets, 2^L < N <= 2^(L+1). An entry lies in the bucket that the low L+1 bits of its hash
+/// name if there is one, else in the one that the low L bits name:
+///
+///     hash  ...0101 ---- N = 11, L = 3 ----> bucket 0101 =  5
+///     hash  ...1101 ---- no bucket 13  ----> bucket  101 =  5, until bucket 13 comes and takes it
+///     along
+///
+/// The 32 low bits of a hash, read backwards, are its *position*. Every bucket holds a contiguous
+/// range of positions, whatever N is; a split halves the range and a merge joins two halves. So a
+/// position is a cursor that survives both: what lies behind it has been visited, what lies ahead
+/// has not.
+class entry_map {
+public:
+    static constexpr uint64_t end_of_positions = uint64_t{1} << 32;
+
+    entry_map();
+    ~entry_map();
+    entry_map(const entry_map&) = delete;
+    entry_map& operator=(const entry_map&) = delete;
+
+    size_t size() const { return _size; }
+    /// Null if absent.
+    lock_entry* find(uint64_t hash, std::string_view name) const;
+    /// The name must be absent.
+    lock_entry& insert(lock_entry::owner entry);
+    /// The entry must be in this map.
+    lock_entry::owner take(lock_entry& entry);
+    /// Takes any entry, to empty the map bit by bit. The map must not be empty.
+    lock_entry::owner take_any();
+
+    /// Visits the entries of the bucket at `position`, from that position on; returns the next
+    /// bucket's position, or end_of_positions.
+    uint64_t visit_bucket(uint64_t position, const std::function<void(lock_entry&)>& visit) const;
+
+    size_t bytes() const { return _buckets.bytes(); }
+    std::optional<std::string> verify() const;
+
+private:
+    size_t bucket_of(uint64_t hash) const;
+    void resize_mask();
+    void add_bucket();
+    void drop_bucket();
+
+    chunked_array<lock_entry*> _buckets;
+    uint64_t _mask = 0;  ///< the low L+1 bits
+    size_t _size = 0;
+};
+
+}  // namespace lockkeeper::shards

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shards/core/clock.hh"
+#include "shards/core/entry_map.hh"
+#include "shards/core/expiry_heap.hh"
+#include "shards/core/lock_entry.hh"
+#include "shards/core/lock_types.hh"
+
+namespace lockkeeper::shards {
+
+struct lock_table_options {
+    /// As many as Redis has by default.
+    uint32_t databases = 16;
+    /// Keys of all databases of one core.
+    size_t keys_max = 4'000'000;
+    /// Fields of one hash, elements of one list: they are searched one after the other, and the
+    /// fields of a hash lie in one block that should stay within 128 KiB.
+    size_t members_max = 2'048;
+};
+
+using scan_visitor = std::function<void(const scanned_entry&)>;
+
+/// The entries of one core and their life: creation, expiry, versions, limits, the count of their
+/// bytes. What they hold and who may change it is lock_table's. Belongs to a lock_table.
+///
+/// Invariants:
+/// - An entry is in the map of its database, and in that database's heap if and only if it has an
+/// expiry.
+/// - find() never returns an entry that has expired.
+/// - Versions only grow, over all entries. An absent key leaves no memory behind but a mark that it
+/// shares with
+///   others (see watch()).
+class keyspace {
+public:
+    explicit keyspace(lock_table_options options);
+    ~keyspace();
+
+    const lock_table_options& options() const { return _options; }
+
+    /// Null if absent. Removes the entry if it has expired.
+    lock_entry* find(const lock_key& key, instant now);
+    /// The key must be absent. Null if its expiry has passed already: then it came and went.
+    /// Refuses with too_many_locks.
+    lock_result<lock_entry*> create(const lock_key& key, lock_entry::payload value,
+                                    expiry_change expiry, instant now);
+    void remove(lock_entry& entry);
+    /// To be called after each change of an entry's value.
+    void changed(lock_entry& entry);
+    /// After it change_expiry() cannot throw, so a caller may change the value between the two.
+    void reserve_expiry(const lock_entry& entry, expiry_change change);
+    /// Counts as a change. Removes the entry if its expiry has passed.
+    void change_expiry(lock_entry& entry, expiry_change change, instant now);
+
+    watch_mark watch(const lock_key& key, instant now);
+    bool changed_since(const lock_key& key, watch_mark mark, instant now);
+
+    uint64_t scan(const scan_request& request, instant now, const scan_visitor& visit) const;
+    size_t size(uint32_t database) const;
+    size_t flush(uint32_t database);
+
+    std::optional<instant> next_expiry() const;
+    expire_progress expire_due(instant now, size_t budget);
+
+    table_stats stats() const;
+    std::optional<std::string> verify() const;
+
+private:
+    struct content {
+        entry_map map;
+        expiry_heap heap;
+    };
+    struct database {
+        std::unique_ptr<content> held;  ///< null until the first key
+        uint64_t newest_change = 0;
+        uint64_t newest_flushed = 0;  ///< newest_change at the last flush
+    };
+
+    content& content_of(const lock_entry& entry) { return *_databases[entry.database()].held; }
+    void note_removal(uint64_t hash, uint64_t version);
+    void expire(lock_entry& entry);
+    size_t free_flushed(size_t budget);
+
+    lock_table_options _options;
+    std::vector<database> _databases;
+    /// Flushed at once, freed bit by bit.
+    std::vector<std::unique_ptr<content>> _flushed;
+    /// By hash: the last version of the newest entry that was removed there. Empty until somebody
+    /// watches an absent key.
+    std::vector<uint64_t> _removals;
+    uint64_t _version = 0;
+    size_t _keys = 0;
+    size_t _entry_bytes = 0;
+    uint64_t _expired = 0;
+};
+
+}  // namespace lockkeeper::shards

@@ -1,0 +1,236 @@
+#include "shards/core/lock_table.hh"
+
+#include <utility>
+
+#include "shards/core/integer_text.hh"
+
+namespace lockkeeper::shards {
+namespace {
+
+constexpr auto wrong_type = std::unexpected(lock_error::wrong_type);
+
+/// `text` is null if the key is absent.
+bool allows(const set_request& request, bool present, const std::string* text) {
+    switch (request.condition) {
+        case set_condition::always:
+            return true;
+        case set_condition::if_absent:
+            return !present;
+        case set_condition::if_present:
+            return present;
+        case set_condition::if_equal:
+            return text != nullptr && *text == request.comparand;
+        case set_condition::if_not_equal:
+            return text == nullptr || *text != request.comparand;
+    }
+    return false;
+}
+
+bool looks_at_value(const set_request& request) {
+    return request.want_previous || request.condition == set_condition::if_equal ||
+           request.condition == set_condition::if_not_equal;
+}
+
+bool has_same_token(const acquire_or_renew_request& request, std::string_view held) {
+    if (request.token_bytes == std::string_view::npos) {
+        return held == request.value;
+    }
+    if (request.token_bytes == 0) {
+        return held.empty();
+    }
+    return held.substr(0, request.token_bytes) == request.value.substr(0, request.token_bytes);
+}
+
+}  // namespace
+
+lock_result<set_outcome> lock_table::set(const set_request& request, instant now) {
+    lock_entry* const entry = _keys.find(request.key, now);
+    const std::string* const text = entry ? entry->text() : nullptr;
+    if (entry != nullptr && text == nullptr && looks_at_value(request)) {
+        return wrong_type;
+    }
+    set_outcome outcome;
+    if (request.want_previous && text != nullptr) {
+        outcome.previous = *text;
+    }
+    if (!allows(request, entry != nullptr, text)) {
+        return outcome;
+    }
+    outcome.stored = true;
+    if (entry == nullptr) {
+        const auto created =
+            _keys.create(request.key, std::string(request.value), request.expiry, now);
+        if (!created) {
+            return std::unexpected(created.error());
+        }
+        return outcome;
+    }
+    replace_text(*entry, request.value, request.expiry, now);
+    return outcome;
+}
+
+void lock_table::replace_text(lock_entry& entry, std::string_view value, expiry_change expiry,
+                              instant now) {
+    std::string copy(value);
+    _keys.reserve_expiry(entry, expiry);
+    entry.value = std::move(copy);
+    _keys.change_expiry(entry, expiry, now);
+}
+
+lock_result<std::optional<std::string_view>> lock_table::get(const lock_key& key, instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return std::nullopt;
+    }
+    const std::string* const text = entry->text();
+    if (text == nullptr) {
+        return wrong_type;
+    }
+    return std::string_view(*text);
+}
+
+lock_result<compare_outcome> lock_table::remove_if(const remove_if_request& request, instant now) {
+    lock_entry* const entry = _keys.find(request.key, now);
+    if (entry == nullptr) {
+        return compare_outcome::absent;
+    }
+    const std::string* const text = entry->text();
+    if (text == nullptr) {
+        return wrong_type;
+    }
+    const bool equal = *text == request.comparand;
+    if (equal != (request.compare == comparison::equal)) {
+        return compare_outcome::refused;
+    }
+    _keys.remove(*entry);
+    return compare_outcome::done;
+}
+
+lock_result<compare_outcome> lock_table::expire_if_equal(const expire_if_equal_request& request,
+                                                         instant now) {
+    using change = expire_if_equal_request::change;
+    lock_entry* const entry = _keys.find(request.key, now);
+    if (entry == nullptr) {
+        return compare_outcome::absent;
+    }
+    const std::string* const text = entry->text();
+    if (text == nullptr) {
+        return wrong_type;
+    }
+    if (*text != request.comparand) {
+        return compare_outcome::refused;
+    }
+    if (request.what != change::until && !entry->has_expiry()) {
+        return compare_outcome::no_expiry;
+    }
+    switch (request.what) {
+        case change::until:
+            _keys.reserve_expiry(*entry, expiry_change::at(request.when));
+            _keys.change_expiry(*entry, expiry_change::at(request.when), now);
+            break;
+        case change::extend:
+            _keys.change_expiry(*entry, expiry_change::at(entry->expiry + request.by), now);
+            break;
+        case change::persist:
+            _keys.change_expiry(*entry, expiry_change::never(), now);
+            break;
+    }
+    return compare_outcome::done;
+}
+
+lock_result<acquire_or_renew_outcome> lock_table::acquire_or_renew(
+    const acquire_or_renew_request& request, instant now) {
+    using result = acquire_or_renew_outcome::result;
+    lock_entry* const entry = _keys.find(request.key, now);
+    if (entry == nullptr) {
+        if (!request.may_create) {
+            return acquire_or_renew_outcome{.what = result::refused};
+        }
+        const auto created =
+            _keys.create(request.key, std::string(request.value), request.expiry, now);
+        if (!created) {
+            return std::unexpected(created.error());
+        }
+        return acquire_or_renew_outcome{.what = result::acquired};
+    }
+    const std::string* const text = entry->text();
+    if (text == nullptr) {
+        return wrong_type;
+    }
+    if (!has_same_token(request, *text)) {
+        return acquire_or_renew_outcome{.what = result::refused, .held_until = entry->until()};
+    }
+    replace_text(*entry, request.value, request.expiry, now);
+    return acquire_or_renew_outcome{.what = result::renewed};
+}
+
+lock_result<int64_t> lock_table::increment(const lock_key& key, int64_t by, instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        const auto created = _keys.create(key, format_integer(by), expiry_change::never(), now);
+        if (!created) {
+            return std::unexpected(created.error());
+        }
+        return by;
+    }
+    std::string* const text = entry->text();
+    if (text == nullptr) {
+        return wrong_type;
+    }
+    const auto sum = add_to_integer(*text, by);
+    if (sum) {
+        *text = format_integer(*sum);
+        _keys.changed(*entry);
+    }
+    return sum;
+}
+
+bool lock_table::remove(const lock_key& key, instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry != nullptr) {
+        _keys.remove(*entry);
+    }
+    return entry != nullptr;
+}
+
+bool lock_table::exists(const lock_key& key, instant now) {
+    return _keys.find(key, now) != nullptr;
+}
+
+std::optional<entry_kind> lock_table::kind_of(const lock_key& key, instant now) {
+    const lock_entry* const entry = _keys.find(key, now);
+    return entry ? std::optional(entry->kind()) : std::nullopt;
+}
+
+lifetime lock_table::lifetime_of(const lock_key& key, instant now) {
+    const lock_entry* const entry = _keys.find(key, now);
+    return entry ? lifetime{.present = true, .until = entry->until()} : lifetime{};
+}
+
+bool lock_table::expire(const expire_request& request, instant now) {
+    lock_entry* const entry = _keys.find(request.key, now);
+    if (entry == nullptr) {
+        return false;
+    }
+    const auto until = entry->until();
+    const bool later = until && request.when > *until;
+    const bool earlier = !until || request.when < *until;
+    if ((request.if_none && until) || (request.if_some && !until) || (request.if_later && !later) ||
+        (request.if_earlier && !earlier)) {
+        return false;
+    }
+    _keys.reserve_expiry(*entry, expiry_change::at(request.when));
+    _keys.change_expiry(*entry, expiry_change::at(request.when), now);
+    return true;
+}
+
+bool lock_table::persist(const lock_key& key, instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr || !entry->has_expiry()) {
+        return false;
+    }
+    _keys.change_expiry(*entry, expiry_change::never(), now);
+    return true;
+}
+
+}  // namespace lockkeeper::shards

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shards/core/clock.hh"
+#include "shards/core/keyspace.hh"
+#include "shards/core/lock_types.hh"
+
+namespace lockkeeper::shards {
+
+/// All lock keys of one core, and every decision about them. One core owns a table and calls it
+/// without suspension, so each call, and each sequence of calls without a suspension between, is
+/// atomic: a script over several keys is a few reads followed by writes.
+///
+/// Invariants:
+/// - An entry whose expiry has come is absent to every call from that instant on, removed or not.
+/// - An entry is never empty: the last field or element takes its key along.
+/// - Every change of an entry gives it a version that no entry of this table ever had.
+/// - A call that answers with an error has changed nothing.
+class lock_table {
+public:
+    explicit lock_table(lock_table_options options = {}) : _keys(options) {}
+
+    // Strings: plain locks and counters.
+    lock_result<set_outcome> set(const set_request& request, instant now);
+    lock_result<std::optional<std::string_view>> get(const lock_key& key, instant now);
+    lock_result<compare_outcome> remove_if(const remove_if_request& request, instant now);
+    lock_result<compare_outcome> expire_if_equal(const expire_if_equal_request& request,
+                                                 instant now);
+    lock_result<acquire_or_renew_outcome> acquire_or_renew(const acquire_or_renew_request& request,
+                                                           instant now);
+    /// INCRBY: an absent key counts from 0, the TTL stays.
+    lock_result<int64_t> increment(const lock_key& key, int64_t by, instant now);
+
+    // Keys of any kind.
+    bool remove(const lock_key& key, instant now);
+    bool exists(const lock_key& key, instant now);
+    std::optional<entry_kind> kind_of(const lock_key& key, instant now);
+    lifetime lifetime_of(const lock_key& key, instant now);
+    bool expire(const expire_request& request, instant now);
+    bool persist(const lock_key& key, instant now);
+
+    // Reentrant locks, held by owners in a hash.
+    lock_result<acquire_outcome> acquire(const reentrant_request& request, instant now);
+    /// `expiry` applies if the lock is still held afterwards. The last hold of an owner frees the
+    /// whole key.
+    lock_result<release_outcome> release(const reentrant_request& request, instant now);
+    /// False if `owner` does not hold the lock.
+    lock_result<bool> renew(const reentrant_request& request, instant now);
+
+    // Hashes, field by field.
+    lock_result<std::optional<std::string_view>> hash_get(const lock_key& key,
+                                                          std::string_view field, instant now);
+    /// True if the field is new.
+    lock_result<bool> hash_set(const lock_key& key, hash_field field, instant now);
+    lock_result<int64_t> hash_increment(const lock_key& key, std::string_view field, int64_t by,
+                                        instant now);
+    lock_result<bool> hash_remove(const lock_key& key, std::string_view field, instant now);
+    lock_result<size_t> hash_length(const lock_key& key, instant now);
+    /// In the order in which the fields came.
+    lock_result<std::vector<hash_field>> hash_fields(const lock_key& key, instant now);
+
+    // Signal lists. A push of several values pushes one after the other.
+    lock_result<size_t> list_push(const lock_key& key, list_end end,
+                                  std::span<const std::string_view> values, instant now);
+    lock_result<std::optional<std::string>> list_pop(const lock_key& key, list_end end,
+                                                     instant now);
+    lock_result<size_t> list_length(const lock_key& key, instant now);
+
+    // WATCH. A mark costs no memory here and needs no unwatch.
+    watch_mark watch(const lock_key& key, instant now) { return _keys.watch(key, now); }
+    /// Never misses a change. For a key that was absent and is absent again it may, rarely, see one
+    /// that was another key's.
+    bool changed_since(const lock_key& key, watch_mark mark, instant now) {
+        return _keys.changed_since(key, mark, now);
+    }
+
+    // The whole table.
+    /// Returns the next cursor, 0 at the end. Every key present from the first call to the last is
+    /// visited; one that comes or goes meanwhile may be. `visit` must not call the table. A cursor
+    /// stays below 2^32.
+    uint64_t scan(const scan_request& request, instant now, const scan_visitor& visit) const {
+        return _keys.scan(request, now, visit);
+    }
+    /// Counts entries that have expired and are not removed yet, as DBSIZE does.
+    size_t size(uint32_t database) const { return _keys.size(database); }
+    /// Takes effect at once; the memory returns with the next calls of expire_due. Tells how many
+    /// keys went.
+    size_t flush(uint32_t database) { return _keys.flush(database); }
+
+    /// When expire_due has something to do; in the past while flushed memory waits to be freed.
+    std::optional<instant> next_expiry() const { return _keys.next_expiry(); }
+    /// Removes up to `budget` entries that have expired or were flushed.
+    expire_progress expire_due(instant now, size_t budget) { return _keys.expire_due(now, budget); }
+
+    table_stats stats() const { return _keys.stats(); }
+    /// For tests: walks everything and says what is broken, or nothing.
+    std::optional<std::string> verify() const { return _keys.verify(); }
+
+private:
+    void replace_text(lock_entry& entry, std::string_view value, expiry_change expiry, instant now);
+
+    keyspace _keys;
+};
+
+}  // namespace lockkeeper::shards
