@@ -1,0 +1,1 @@
+local a = f; (g or h)(a)

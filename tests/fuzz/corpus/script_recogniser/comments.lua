@@ -1,0 +1,3 @@
+--[[ block ]] --[==[ deeper ]] ]==]
+-- line
+return nil --

@@ -1,0 +1,1 @@
+while (true) do local head = redis.call('lindex', KEYS[2], 0); if head == false then break; end; end;
