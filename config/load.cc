@@ -1,0 +1,180 @@
+#include "config/load.hh"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "config/nearest.hh"
+#include "config/options.hh"
+
+namespace lockkeeper::config {
+
+namespace {
+
+std::vector<std::string_view> known_sections() {
+    std::vector<std::string_view> names;
+    for (const option& known : options()) {
+        if (names.empty() || names.back() != known.section) {
+            names.push_back(known.section);
+        }
+    }
+    return names;
+}
+
+std::vector<std::string_view> known_names(std::string_view section) {
+    std::vector<std::string_view> names;
+    for (const option& known : options()) {
+        if (known.section == section) {
+            names.push_back(known.name);
+        }
+    }
+    return names;
+}
+
+std::string hint(std::string_view word, const std::vector<std::string_view>& candidates) {
+    const auto meant = nearest(word, candidates);
+    return meant.empty() ? fmt::format("; known here: {}", fmt::join(candidates, ", "))
+                         : fmt::format("; did you mean '{}'?", meant);
+}
+
+/// Walks the two levels of the file and collects every mistake on the way.
+class reader {
+public:
+    explicit reader(std::string file) : _file(std::move(file)) {}
+
+    std::expected<config, std::vector<mistake>> read(std::string_view text) {
+        try {
+            read_sections(YAML::Load(std::string(text)));
+        } catch (const YAML::Exception& problem) {
+            complain(problem.mark, problem.msg);
+        }
+        if (_mistakes.empty() && _config.limits.argument_bytes > _config.limits.query_bytes) {
+            _mistakes.push_back({_file, 0, 0,
+                                 "limits.argument_bytes is larger than limits.query_bytes: such an argument could "
+                                 "never be read; raise query_bytes"});
+        }
+        if (!_mistakes.empty()) {
+            return std::unexpected(std::move(_mistakes));
+        }
+        return _config;
+    }
+
+private:
+    void complain(const YAML::Mark& where, std::string text) {
+        // yaml-cpp counts from 0 and says -1 for "somewhere".
+        _mistakes.push_back({_file, where.line + 1, where.column + 1, std::move(text)});
+    }
+
+    void read_sections(const YAML::Node& root) {
+        if (root.IsNull()) {
+            return;
+        }
+        if (!root.IsMap()) {
+            complain(root.Mark(), "the file must hold sections such as 'server:'");
+            return;
+        }
+        std::vector<std::string> seen;
+        for (const auto& entry : root) {
+            const auto name = entry.first.as<std::string>();
+            if (is_repeated(seen, name, entry.first)) {
+                continue;
+            }
+            const auto sections = known_sections();
+            if (std::ranges::find(sections, name) == sections.end()) {
+                complain(entry.first.Mark(), fmt::format("unknown section '{}'{}", name, hint(name, sections)));
+                continue;
+            }
+            read_options(name, entry.second);
+        }
+    }
+
+    void read_options(const std::string& section, const YAML::Node& node) {
+        if (node.IsNull()) {
+            return;
+        }
+        if (!node.IsMap()) {
+            complain(node.Mark(), fmt::format("'{}' must hold options, as in '{}:'", section,
+                                              known_names(section).front()));
+            return;
+        }
+        std::vector<std::string> seen;
+        for (const auto& entry : node) {
+            const auto name = entry.first.as<std::string>();
+            if (!is_repeated(seen, name, entry.first)) {
+                read_option(section, name, entry.first, entry.second);
+            }
+        }
+    }
+
+    void read_option(const std::string& section, const std::string& name, const YAML::Node& key,
+                     const YAML::Node& value) {
+        const option* known = find_option(section, name);
+        if (!known) {
+            complain(key.Mark(), fmt::format("unknown option '{}' in '{}'{}", name, section,
+                                             hint(name, known_names(section))));
+            return;
+        }
+        if (!value.IsScalar()) {
+            complain(key.Mark(), fmt::format("'{}' needs one value: {}", name, known->accepts));
+            return;
+        }
+        const auto set = known->set(_config, value.Scalar());
+        if (!set) {
+            complain(value.Mark(), fmt::format("'{}': {} (accepted: {})", name, set.error(), known->accepts));
+        }
+    }
+
+    /// YAML lets a later line silently win over an earlier one; an operator wants to know.
+    bool is_repeated(std::vector<std::string>& seen, const std::string& name, const YAML::Node& key) {
+        if (std::ranges::find(seen, name) != seen.end()) {
+            complain(key.Mark(), fmt::format("'{}' is given twice", name));
+            return true;
+        }
+        seen.push_back(name);
+        return false;
+    }
+
+    std::string _file;
+    config _config;
+    std::vector<mistake> _mistakes;
+};
+
+}  // namespace
+
+std::string mistake::show() const {
+    return line > 0 ? fmt::format("{}:{}:{}: {}", file, line, column, text) : fmt::format("{}: {}", file, text);
+}
+
+std::expected<config, std::vector<mistake>> parse(std::string_view text, std::string file_name) {
+    return reader(std::move(file_name)).read(text);
+}
+
+std::expected<config, std::vector<mistake>> load(const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    // An empty file is a valid one, but reading nothing sets the fail bit: look at the file, not at the copy.
+    if (!file.is_open() || (file.peek() != std::ifstream::traits_type::eof() && !(text << file.rdbuf()))) {
+        return std::unexpected(std::vector<mistake>{
+            {path, 0, 0, fmt::format("cannot be read: {}", std::strerror(errno))}});
+    }
+    return parse(text.str(), path);
+}
+
+std::string to_yaml(const config& all) {
+    std::string text;
+    std::string_view section;
+    for (const option& known : options()) {
+        if (known.section != section) {
+            section = known.section;
+            text += fmt::format("{}:\n", section);
+        }
+        text += fmt::format("  {}: {}\n", known.name, known.show(all));
+    }
+    return text;
+}
+
+}  // namespace lockkeeper::config
