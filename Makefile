@@ -1,0 +1,44 @@
+# The front door. Each word below is one script in scripts/; `make` alone lists them.
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test check debug bench format packages seastar install clean
+
+help: ## list these words
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+run: ## set up everything, build, and serve on 127.0.0.1:6380 (options: make run ARGS="--port 7000")
+	@scripts/run $(ARGS)
+
+build: ## set up everything and build build/release/lockkeeper
+	@scripts/build release
+
+test: ## set up everything and run all tests (one: make test ARGS="-R parser")
+	@scripts/test release $(ARGS)
+
+check: ## formatting, all tests, a short fuzz: what a change must pass
+	@scripts/format --check
+	@scripts/test release
+	@scripts/fuzz
+
+debug: ## build with the address and undefined-behaviour sanitizers and run the tests on it
+	@scripts/test debug $(ARGS)
+
+bench: ## build and run the benchmarks
+	@scripts/bench
+
+format: ## format the sources
+	@scripts/format
+
+packages: ## install the Debian packages that building and testing need
+	@scripts/setup build test check debug
+
+seastar: ## build Seastar into the cache
+	@scripts/setup build
+	@scripts/seastar release
+
+install: build ## install the binary, the example configuration and the systemd unit (PREFIX=/usr/local)
+	@cmake -DCMAKE_INSTALL_PREFIX=$(or $(PREFIX),/usr/local) build/release >build/release/configure.log
+	@cmake --install build/release
+
+clean: ## remove what was built here (the Seastar cache stays)
+	@rm -rf build
