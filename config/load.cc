@@ -52,10 +52,15 @@ public:
         } catch (const YAML::Exception& problem) {
             complain(problem.mark, problem.msg);
         }
+        if (_locks_mark && !_config.data) {
+            complain(*_locks_mark,
+                     "'locks' has no effect without 'data': every key is a lock then");
+        }
         if (_mistakes.empty() && _config.limits.argument_bytes > _config.limits.query_bytes) {
-            _mistakes.push_back({_file, 0, 0,
-                                 "limits.argument_bytes is larger than limits.query_bytes: such an argument could "
-                                 "never be read; raise query_bytes"});
+            _mistakes.push_back(
+                {_file, 0, 0,
+                 "limits.argument_bytes is larger than limits.query_bytes: such an argument could "
+                 "never be read; raise query_bytes"});
         }
         if (!_mistakes.empty()) {
             return std::unexpected(std::move(_mistakes));
@@ -83,12 +88,55 @@ private:
             if (is_repeated(seen, name, entry.first)) {
                 continue;
             }
-            const auto sections = known_sections();
+            if (name == "data") {
+                read_data(entry.second);
+                continue;
+            }
+            if (name == "locks") {
+                read_locks(entry.second);
+                continue;
+            }
+            auto sections = known_sections();
+            sections.insert(sections.end(), {"data", "locks"});
             if (std::ranges::find(sections, name) == sections.end()) {
-                complain(entry.first.Mark(), fmt::format("unknown section '{}'{}", name, hint(name, sections)));
+                complain(entry.first.Mark(),
+                         fmt::format("unknown section '{}'{}", name, hint(name, sections)));
                 continue;
             }
             read_options(name, entry.second);
+        }
+    }
+
+    void read_data(const YAML::Node& node) {
+        if (!node.IsScalar()) {
+            complain(node.Mark(), "'data' needs one address, as in redis://127.0.0.1:6379/0");
+            return;
+        }
+        auto address = parse_redis_address(node.Scalar());
+        if (!address) {
+            complain(node.Mark(), fmt::format("'data': {}", address.error()));
+            return;
+        }
+        _config.data = std::move(*address);
+    }
+
+    void read_locks(const YAML::Node& node) {
+        _config.locks.clear();
+        _locks_mark = node.Mark();
+        if (!node.IsSequence() || node.size() == 0) {
+            complain(node.Mark(),
+                     "'locks' needs a list of key patterns, as in ['lock:*', '*:lock']");
+            return;
+        }
+        for (const auto& pattern : node) {
+            if (!pattern.IsScalar() || pattern.Scalar().empty() ||
+                pattern.Scalar().size() > pattern_bytes_max) {
+                complain(pattern.Mark(),
+                         fmt::format("a pattern of 'locks' is text of 1 to {} bytes",
+                                     pattern_bytes_max));
+                continue;
+            }
+            _config.locks.push_back(pattern.Scalar());
         }
     }
 
@@ -124,12 +172,14 @@ private:
         }
         const auto set = known->set(_config, value.Scalar());
         if (!set) {
-            complain(value.Mark(), fmt::format("'{}': {} (accepted: {})", name, set.error(), known->accepts));
+            complain(value.Mark(),
+                     fmt::format("'{}': {} (accepted: {})", name, set.error(), known->accepts));
         }
     }
 
     /// YAML lets a later line silently win over an earlier one; an operator wants to know.
-    bool is_repeated(std::vector<std::string>& seen, const std::string& name, const YAML::Node& key) {
+    bool is_repeated(std::vector<std::string>& seen, const std::string& name,
+                     const YAML::Node& key) {
         if (std::ranges::find(seen, name) != seen.end()) {
             complain(key.Mark(), fmt::format("'{}' is given twice", name));
             return true;
@@ -139,14 +189,19 @@ private:
     }
 
     std::string _file;
+    /// Every key of every command is held against every pattern.
+    static constexpr size_t pattern_bytes_max = 256;
+
     config _config;
+    std::optional<YAML::Mark> _locks_mark;
     std::vector<mistake> _mistakes;
 };
 
 }  // namespace
 
 std::string mistake::show() const {
-    return line > 0 ? fmt::format("{}:{}:{}: {}", file, line, column, text) : fmt::format("{}: {}", file, text);
+    return line > 0 ? fmt::format("{}:{}:{}: {}", file, line, column, text)
+                    : fmt::format("{}: {}", file, text);
 }
 
 std::expected<config, std::vector<mistake>> parse(std::string_view text, std::string file_name) {
@@ -156,8 +211,10 @@ std::expected<config, std::vector<mistake>> parse(std::string_view text, std::st
 std::expected<config, std::vector<mistake>> load(const std::string& path) {
     std::ifstream file(path);
     std::ostringstream text;
-    // An empty file is a valid one, but reading nothing sets the fail bit: look at the file, not at the copy.
-    if (!file.is_open() || (file.peek() != std::ifstream::traits_type::eof() && !(text << file.rdbuf()))) {
+    // An empty file is a valid one, but reading nothing sets the fail bit: look at the file, not at
+    // the copy.
+    if (!file.is_open() ||
+        (file.peek() != std::ifstream::traits_type::eof() && !(text << file.rdbuf()))) {
         return std::unexpected(std::vector<mistake>{
             {path, 0, 0, fmt::format("cannot be read: {}", std::strerror(errno))}});
     }
@@ -173,6 +230,12 @@ std::string to_yaml(const config& all) {
             text += fmt::format("{}:\n", section);
         }
         text += fmt::format("  {}: {}\n", known.name, known.show(all));
+    }
+    if (all.data) {
+        text += fmt::format("data: {}\nlocks:\n", all.data->show());
+        for (const std::string& pattern : all.locks) {
+            text += fmt::format("  - '{}'\n", pattern);
+        }
     }
     return text;
 }

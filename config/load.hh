@@ -20,14 +20,15 @@ struct mistake {
     std::string show() const;
 };
 
-/// Reads YAML text. All mistakes are reported at once, in the order of the file; a file with one mistake
-/// gives no configuration at all.
+/// Reads YAML text. All mistakes are reported at once, in the order of the file; a file with one
+/// mistake gives no configuration at all.
 std::expected<config, std::vector<mistake>> parse(std::string_view text, std::string file_name);
 
 /// The same for a file on disk.
 std::expected<config, std::vector<mistake>> load(const std::string& path);
 
-/// All options with their values as a file that `load` reads back to the same configuration.
+/// All options with their values as a file that `load` reads back to the same configuration, but
+/// for passwords, which are not shown.
 std::string to_yaml(const config& all);
 
 }  // namespace lockkeeper::config

@@ -8,8 +8,8 @@ namespace lockkeeper::config {
 
 namespace {
 
-/// How many letters were added, dropped, replaced or swapped with their neighbour. Three rows of the usual
-/// table are enough; a swap looks two rows back.
+/// How many letters were added, dropped, replaced or swapped with their neighbour. Three rows of
+/// the usual table are enough; a swap looks two rows back.
 size_t edits_between(std::string_view left, std::string_view right) {
     const size_t width = right.size() + 1;
     std::vector<size_t> before(width);

@@ -10,8 +10,8 @@ namespace {
 
 using result = std::expected<void, std::string>;
 
-// Each kind of value knows how to read and show itself; bounds are part of the type, so that the table below
-// says everything about an option in one line.
+// Each kind of value knows how to read and show itself; bounds are part of the type, so that the
+// table below says everything about an option in one line.
 
 template <auto Section, auto Member, uint64_t Least, uint64_t Most>
 struct count {
@@ -56,9 +56,9 @@ struct duration {
             return std::unexpected(value.error());
         }
         if (value->count() < Least || value->count() > Most) {
-            return std::unexpected(
-                fmt::format("{} is not between {} and {}", show_duration(*value),
-                            show_duration(milliseconds(Least)), show_duration(milliseconds(Most))));
+            return std::unexpected(fmt::format("{} is not between {} and {}", show_duration(*value),
+                                               show_duration(milliseconds(Least)),
+                                               show_duration(milliseconds(Most))));
         }
         all.*Section.*Member = *value;
         return {};
@@ -93,19 +93,22 @@ constexpr option table[] = {
     line<word<server, &server_options::address>>("server", "address", "an IPv4 or IPv6 address"),
     line<count<server, &server_options::port, 1, 65'535>>("server", "port", "1 to 65535"),
     line<count<server, &server_options::backlog, 1, 65'535>>("server", "backlog", "1 to 65535"),
-    line<word<server, &server_options::redis_version>>("server", "redis_version", "a version such as 7.2.4"),
+    line<word<server, &server_options::redis_version>>("server", "redis_version",
+                                                       "a version such as 7.2.4"),
     line<count<limits, &limit_options::clients, 1, 1'000'000>>("limits", "clients", "1 to 1000000"),
-    line<count<limits, &limit_options::arguments, 16, 1'048'576>>("limits", "arguments", "16 to 1048576"),
-    line<size<limits, &limit_options::argument_bytes, 1024, 512 * mebibyte>>("limits", "argument_bytes",
-                                                                              "1KiB to 512MiB"),
-    line<size<limits, &limit_options::query_bytes, 16 * 1024, 1024 * mebibyte>>("limits", "query_bytes",
-                                                                                 "16KiB to 1GiB"),
-    line<size<limits, &limit_options::output_bytes, 16 * 1024, 1024 * mebibyte>>("limits", "output_bytes",
-                                                                                  "16KiB to 1GiB"),
-    line<count<limits, &limit_options::pipelined_commands, 1, 1'000'000>>("limits", "pipelined_commands",
-                                                                         "1 to 1000000"),
+    line<count<limits, &limit_options::arguments, 16, 1'048'576>>("limits", "arguments",
+                                                                  "16 to 1048576"),
+    line<size<limits, &limit_options::argument_bytes, 1024, 512 * mebibyte>>(
+        "limits", "argument_bytes", "1KiB to 512MiB"),
+    line<size<limits, &limit_options::query_bytes, 16 * 1024, 1024 * mebibyte>>(
+        "limits", "query_bytes", "16KiB to 1GiB"),
+    line<size<limits, &limit_options::output_bytes, 16 * 1024, 1024 * mebibyte>>(
+        "limits", "output_bytes", "16KiB to 1GiB"),
+    line<count<limits, &limit_options::pipelined_commands, 1, 1'000'000>>(
+        "limits", "pipelined_commands", "1 to 1000000"),
     line<duration<limits, &limit_options::idle, 0, 24 * hour>>("limits", "idle", "0 to 24h"),
-    line<duration<shutdown, &shutdown_options::deadline, 0, hour>>("shutdown", "deadline", "0 to 1h"),
+    line<duration<shutdown, &shutdown_options::deadline, 0, hour>>("shutdown", "deadline",
+                                                                   "0 to 1h"),
 };
 
 }  // namespace

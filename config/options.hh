@@ -9,7 +9,8 @@
 
 namespace lockkeeper::config {
 
-/// One line of the table of options: how a scalar of the file gets into `config`, and how it is shown.
+/// One line of the table of options: how a scalar of the file gets into `config`, and how it is
+/// shown.
 struct option {
     std::string_view section;
     std::string_view name;

@@ -18,8 +18,13 @@ struct unit {
 // Largest first: the way back, from a number to text, takes the first that divides it.
 constexpr unit durations[] = {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
 constexpr unit sizes[] = {
-    {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}, {"GB", 1'000'000'000},
-    {"MB", 1'000'000},   {"KB", 1'000},       {"B", 1},
+    {"GiB", 1ULL << 30},
+    {"MiB", 1ULL << 20},
+    {"KiB", 1ULL << 10},
+    {"GB", 1'000'000'000},
+    {"MB", 1'000'000},
+    {"KB", 1'000},
+    {"B", 1},
 };
 
 struct number_and_unit {
@@ -54,7 +59,8 @@ std::expected<uint64_t, std::string> parse_with(std::string_view text, std::span
             continue;
         }
         // Half the range: what is computed from an option later must not overflow.
-        if (parts->number > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / 2 / known.factor) {
+        if (parts->number >
+            static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / 2 / known.factor) {
             return std::unexpected(fmt::format("'{}' is too large", text));
         }
         return parts->number * known.factor;

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// Numbers as people write them in a file: `250ms`, `10s`, `64KiB`. A number without a unit is refused, because
-/// half of its readers would take it for another one; 0 needs none.
+/// Numbers as people write them in a file: `250ms`, `10s`, `64KiB`. A number without a unit is
+/// refused, because half of its readers would take it for another one; 0 needs none.
 namespace lockkeeper::config {
 
 std::expected<std::chrono::milliseconds, std::string> parse_duration(std::string_view text);

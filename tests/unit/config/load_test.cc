@@ -28,7 +28,8 @@ BOOST_AUTO_TEST_CASE(an_empty_file_means_the_defaults) {
 }
 
 BOOST_AUTO_TEST_CASE(values_of_the_file_replace_defaults) {
-    const auto loaded = parse("server:\n  port: 7000\nlimits:\n  argument_bytes: 1MiB\n  idle: 5m\n", "f.yaml");
+    const auto loaded =
+        parse("server:\n  port: 7000\nlimits:\n  argument_bytes: 1MiB\n  idle: 5m\n", "f.yaml");
     BOOST_REQUIRE(loaded.has_value());
     BOOST_TEST(loaded->server.port == 7000);
     BOOST_TEST(loaded->limits.argument_bytes == 1024u * 1024u);
@@ -39,7 +40,8 @@ BOOST_AUTO_TEST_CASE(values_of_the_file_replace_defaults) {
 BOOST_AUTO_TEST_CASE(an_unknown_option_is_named_with_its_place_and_the_nearest_known_one) {
     BOOST_TEST(mistake_in("server:\n  prot: 1\n") ==
                "f.yaml:2:3: unknown option 'prot' in 'server'; did you mean 'port'?");
-    BOOST_TEST(mistake_in("sever:\n  port: 1\n") == "f.yaml:1:1: unknown section 'sever'; did you mean 'server'?");
+    BOOST_TEST(mistake_in("sever:\n  port: 1\n") ==
+               "f.yaml:1:1: unknown section 'sever'; did you mean 'server'?");
 }
 
 BOOST_AUTO_TEST_CASE(an_option_nobody_could_have_meant_lists_what_is_known) {
@@ -72,8 +74,10 @@ BOOST_AUTO_TEST_CASE(all_mistakes_are_reported_in_the_order_of_the_file) {
 }
 
 BOOST_AUTO_TEST_CASE(a_repeated_option_or_section_is_a_mistake) {
-    BOOST_TEST(mistake_in("server:\n  port: 1\n  port: 2\n") == "f.yaml:3:3: 'port' is given twice");
-    BOOST_TEST(mistake_in("server:\n  port: 1\nserver:\n  port: 2\n") == "f.yaml:3:1: 'server' is given twice");
+    BOOST_TEST(mistake_in("server:\n  port: 1\n  port: 2\n") ==
+               "f.yaml:3:3: 'port' is given twice");
+    BOOST_TEST(mistake_in("server:\n  port: 1\nserver:\n  port: 2\n") ==
+               "f.yaml:3:1: 'server' is given twice");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_another_shape_is_refused_with_its_place) {
@@ -97,7 +101,8 @@ BOOST_AUTO_TEST_CASE(the_example_file_shows_every_option) {
     std::ifstream file(LOCKKEEPER_EXAMPLE_CONFIG);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     for (const option& known : options()) {
-        BOOST_TEST(text.find("\n  " + std::string(known.name) + ": ") != std::string::npos, known.name);
+        BOOST_TEST(text.find("\n  " + std::string(known.name) + ": ") != std::string::npos,
+                   known.name);
     }
 }
 
@@ -114,11 +119,39 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_as_the_same_configuration) {
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_says_so) {
     const auto loaded = load("/nowhere/lockkeeper.yaml");
     BOOST_REQUIRE(!loaded.has_value());
-    BOOST_TEST(loaded.error().front().show() == "/nowhere/lockkeeper.yaml: cannot be read: No such file or directory");
+    BOOST_TEST(loaded.error().front().show() ==
+               "/nowhere/lockkeeper.yaml: cannot be read: No such file or directory");
 }
 
 BOOST_AUTO_TEST_CASE(an_argument_that_could_never_be_read_is_a_mistake) {
     BOOST_TEST(mistake_in("limits: {argument_bytes: 8MiB}") ==
-               "f.yaml: limits.argument_bytes is larger than limits.query_bytes: such an argument could never be "
+               "f.yaml: limits.argument_bytes is larger than limits.query_bytes: such an argument "
+               "could never be "
                "read; raise query_bytes");
+}
+
+BOOST_AUTO_TEST_CASE(an_upstream_for_data_is_read_with_the_patterns_of_locks) {
+    const auto loaded =
+        parse("data: redis://app:p%40ss@db.internal:6380/3\nlocks: ['lock:*', '*:lock']\n", "f");
+    BOOST_REQUIRE(loaded.has_value());
+    BOOST_REQUIRE(loaded->data.has_value());
+    BOOST_TEST(loaded->data->host == "db.internal");
+    BOOST_TEST(loaded->data->port == 6380);
+    BOOST_TEST(loaded->data->database == 3u);
+    BOOST_TEST(loaded->data->user == "app");
+    BOOST_TEST(loaded->data->password == "p@ss");
+    BOOST_TEST(loaded->locks.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_password_is_never_shown) {
+    const auto loaded = parse("data: redis://app:geheim@db\n", "f");
+    BOOST_TEST(to_yaml(*loaded).find("geheim") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(locks_without_data_are_a_mistake) {
+    BOOST_TEST(mistake_in("locks: ['lock:*']\n") ==
+               "f.yaml:1:8: 'locks' has no effect without 'data': every key is a lock then");
+    BOOST_TEST(!parse("data: redis://x\nlocks: []\n", "f").has_value());
+    BOOST_TEST(!parse("data: redis://x\nlocks: lock\n", "f").has_value());
+    BOOST_TEST(!parse("data: [redis://x]\n", "f").has_value());
 }

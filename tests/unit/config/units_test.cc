@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(nonsense_is_refused) {
 
 BOOST_AUTO_TEST_CASE(numbers_that_overflow_are_refused) {
     BOOST_TEST(!parse_count("18446744073709551616").has_value());
-    BOOST_TEST(parse_duration("9223372036854775807h").error() == "'9223372036854775807h' is too large");
+    BOOST_TEST(parse_duration("9223372036854775807h").error() ==
+               "'9223372036854775807h' is too large");
     BOOST_TEST(!parse_size("18446744073709551615GiB").has_value());
 }
 
@@ -49,7 +50,8 @@ BOOST_AUTO_TEST_CASE(what_is_shown_reads_back_as_the_same_value) {
     for (const int64_t value : {0, 1, 999, 1'000, 1'500, 60'000, 90'000, 3'600'000}) {
         BOOST_TEST(parse_duration(show_duration(milliseconds(value)))->count() == value);
     }
-    for (const uint64_t value : {0ul, 1ul, 1'000ul, 1'024ul, 65'536ul, 1'000'000ul, 1ul << 30, 12'345ul}) {
+    for (const uint64_t value :
+         {0ul, 1ul, 1'000ul, 1'024ul, 65'536ul, 1'000'000ul, 1ul << 30, 12'345ul}) {
         BOOST_TEST(*parse_size(show_size(value)) == value);
     }
     BOOST_TEST(show_duration(milliseconds(1'500)) == "1500ms");

@@ -1,0 +1,34 @@
+#include "config/redis_address.hh"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace lockkeeper::config;
+
+BOOST_AUTO_TEST_CASE(a_host_alone_gets_redis_own_port_and_first_database) {
+    const auto address = parse_redis_address("redis://cache");
+    BOOST_REQUIRE(address.has_value());
+    BOOST_TEST(address->host == "cache");
+    BOOST_TEST(address->port == 6379);
+    BOOST_TEST(address->database == 0u);
+    BOOST_TEST(address->show() == "redis://cache:6379/0");
+}
+
+BOOST_AUTO_TEST_CASE(all_parts_are_read) {
+    const auto address = parse_redis_address("redis://:secret@[::1]:7000/15");
+    BOOST_REQUIRE(address.has_value());
+    BOOST_TEST(address->host == "::1");
+    BOOST_TEST(address->port == 7000);
+    BOOST_TEST(address->database == 15u);
+    BOOST_TEST(address->user == "");
+    BOOST_TEST(address->password == "secret");
+    BOOST_TEST(address->show() == "redis://:<password>@[::1]:7000/15");
+}
+
+BOOST_AUTO_TEST_CASE(nonsense_is_refused) {
+    for (const char* text :
+         {"", "cache", "http://cache", "redis://", "redis://:6379", "redis://h:0",
+          "redis://h:65536", "redis://h:x", "redis://h/x", "redis://h/-1", "redis://user@h",
+          "redis://a:%4@h", "redis://a:%zz@h", "redis://[::1", "redis://[::1]x", "rediss://h"}) {
+        BOOST_TEST(!parse_redis_address(text).has_value(), text);
+    }
+}
