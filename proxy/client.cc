@@ -1,0 +1,91 @@
+#include "proxy/client.hh"
+
+#include "proxy/services.hh"
+#include "proxy/upstream.hh"
+
+namespace lockkeeper::proxy {
+
+client::client(services& shared) : all(shared) {}
+
+client::~client() = default;
+
+void client::open_upstream() {
+    if (!data) {
+        data = std::make_unique<upstream>(*all.settings.data, *this);
+    }
+}
+
+size_t client::subscriptions() const {
+    size_t count = 0;
+    for (const auto& names : channels) {
+        count += names.size();
+    }
+    return count;
+}
+
+void client::unsubscribe_all() {
+    for (size_t kind = 0; kind < channel_kinds; ++kind) {
+        for (const std::string& channel : channels[kind]) {
+            all.messages.local().unsubscribe(static_cast<channel_kind>(kind), channel, *this);
+        }
+        channels[kind].clear();
+    }
+}
+
+void client::reset() {
+    unsubscribe_all();
+    multi.reset();
+    watched.clear();
+    name.clear();
+    database = 0;
+    replies = reply_mode::on;
+    no_evict = no_touch = tracking = false;
+    reply.set_version(protocol::version::resp2);
+}
+
+void client::deliver(const message& what) {
+    protocol::reply_writer writer(in_reply ? _held_messages : output, reply.spoken());
+    switch (what.kind) {
+        case channel_kind::channel:
+            writer.push(3);
+            writer.bulk("message");
+            break;
+        case channel_kind::shard:
+            writer.push(3);
+            writer.bulk("smessage");
+            break;
+        case channel_kind::pattern:
+            writer.push(4);
+            writer.bulk("pmessage");
+            writer.bulk(what.pattern);
+            break;
+    }
+    writer.bulk(what.channel);
+    writer.bulk(what.payload);
+    hold_or_wake();
+}
+
+void client::relay(const protocol::reply& what) {
+    protocol::reply_writer writer(in_reply ? _held_messages : output, reply.spoken());
+    writer.value(what);
+    hold_or_wake();
+}
+
+void client::hold_or_wake() {
+    if (output.size() + _held_messages.size() > all.settings.limits.output_bytes) {
+        cut();  // it does not read, and nobody may make us keep its messages for ever
+    } else if (!in_reply) {
+        wake_writer();
+    }
+}
+
+void client::end_reply() {
+    in_reply = false;
+    if (!_held_messages.empty()) {
+        output.append(_held_messages.view());
+        _held_messages.clear();
+        wake_writer();
+    }
+}
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <seastar/core/abort_source.hh>
+#include <seastar/core/lowres_clock.hh>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/output.hh"
+#include "protocol/reply.hh"
+#include "protocol/reply_writer.hh"
+#include "proxy/owned_request.hh"
+#include "proxy/pubsub.hh"
+#include "shards/core/lock_types.hh"
+
+namespace lockkeeper::proxy {
+
+namespace ss = seastar;
+
+struct services;
+struct command_spec;
+class upstream;
+
+/// A transaction between MULTI and EXEC.
+struct transaction {
+    struct queued {
+        const command_spec* spec;  ///< null: one that only the upstream knows
+        owned_request request;
+        bool for_upstream = false;
+    };
+    std::vector<queued> commands;
+    bool broken = false;  ///< a command was refused while queueing: EXEC answers EXECABORT
+};
+
+/// A key under WATCH, as it was then.
+struct watched_key {
+    uint32_t database;
+    std::string name;
+    shards::watch_mark mark;
+};
+
+enum class reply_mode : uint8_t {
+    on,
+    off,
+    skip_next,  ///< the next command gets no reply
+    skipping,   ///< this one gets none
+};
+
+/// What a connection has told us about itself, and what commands may do to it. Lives on the
+/// connection's core.
+class client : public subscriber {
+public:
+    // Who it is.
+    uint64_t id = 0;
+    std::string name{};
+    std::string library_name{};
+    std::string library_version{};
+    std::string peer{};
+    std::string local{};
+    ss::lowres_clock::time_point connected_at = ss::lowres_clock::now();
+    ss::lowres_clock::time_point last_heard = ss::lowres_clock::now();
+    std::string_view last_command = "NULL";  ///< a command table's name; good for ever
+    uint64_t commands_executed = 0;
+
+    // What it has chosen.
+    uint32_t database = 0;
+    reply_mode replies = reply_mode::on;
+    bool no_evict = false;
+    bool no_touch = false;
+    bool tracking = false;
+    std::optional<transaction> multi{};
+    std::vector<watched_key> watched{};
+    std::array<std::set<std::string, std::less<>>, channel_kinds> channels{};
+
+    /// Its own connection to the upstream for data; null until open_upstream().
+    std::unique_ptr<upstream> data;
+    bool watches_upstream = false;
+
+    // What happens to it.
+    bool closing = false;      ///< after the reply under way
+    bool blocked = false;      ///< in a command that waits
+    bool holds_turns = false;  ///< in a transaction that has the turns of all its cores
+    /// A reply is being put together over several turns of the reactor: messages wait until it is
+    /// whole.
+    bool in_reply = false;
+    bool unblocked_with_error = false;
+    /// Fires when the peer has hung up or somebody cuts the connection: waits end.
+    ss::abort_source gone{};
+
+    services& all;
+
+    /// Replies in the order of the commands, whole ones only: a message may be put between any two.
+    protocol::output output{};
+    protocol::reply_writer reply{output};
+
+    explicit client(services& shared);
+    virtual ~client();
+
+    /// Makes sure that there is a `data`; it connects with its first command.
+    void open_upstream();
+
+    size_t subscriptions() const;
+    /// Only messages and a few commands pass a RESP2 connection with subscriptions.
+    bool only_listens() const {
+        return subscriptions() > 0 && reply.spoken() == protocol::version::resp2;
+    }
+    void unsubscribe_all();
+    /// As a new connection, but for its protocol version: RESET.
+    void reset();
+
+    void deliver(const message& what) override;
+    /// A message of the upstream, as it came.
+    void relay(const protocol::reply& what);
+    /// The reply under way is whole, or has not begun yet and may take long: in_reply ends, and
+    /// messages that came meanwhile follow.
+    void end_reply();
+
+    /// Ends the connection now.
+    virtual void cut() = 0;
+
+protected:
+    /// `output` has grown out of turn.
+    virtual void wake_writer() = 0;
+
+private:
+    void hold_or_wake();
+
+    protocol::output _held_messages{};
+};
+
+}  // namespace lockkeeper::proxy

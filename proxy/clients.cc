@@ -1,0 +1,36 @@
+#include "proxy/clients.hh"
+
+#include <seastar/core/smp.hh>
+
+#include "proxy/client.hh"
+
+namespace lockkeeper::proxy {
+
+void clients::add(client& who) {
+    _by_id.emplace(who.id, &who);
+}
+
+void clients::remove(const client& who) {
+    _by_id.erase(who.id);
+}
+
+client* clients::find(uint64_t id) const {
+    const auto found = _by_id.find(id);
+    return found == _by_id.end() ? nullptr : found->second;
+}
+
+void clients::for_each(const std::function<void(client&)>& visit) const {
+    for (const auto& [id, who] : _by_id) {
+        visit(*who);
+    }
+}
+
+uint64_t client_id(uint64_t number_on_core) {
+    return number_on_core * ss::smp::count + ss::this_shard_id() + 1;
+}
+
+ss::shard_id core_of_client(uint64_t id) {
+    return static_cast<ss::shard_id>((id - 1) % ss::smp::count);
+}
+
+}  // namespace lockkeeper::proxy

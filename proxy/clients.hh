@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <seastar/core/future.hh>
+#include <seastar/core/sharded.hh>
+
+#include "proxy/statistics.hh"
+
+namespace lockkeeper::proxy {
+
+namespace ss = seastar;
+
+class client;
+
+/// The connected clients of one core, by id, and what has been counted there. For CLIENT LIST,
+/// CLIENT KILL and INFO, which go over all cores.
+class clients {
+public:
+    void add(client& who);
+    void remove(const client& who);
+
+    client* find(uint64_t id) const;
+    void for_each(const std::function<void(client&)>& visit) const;
+    size_t size() const { return _by_id.size(); }
+
+    statistics counted{};
+
+    ss::future<> stop() { return ss::make_ready_future<>(); }
+
+private:
+    std::map<uint64_t, client*> _by_id;
+};
+
+/// Ids are unique over all cores without asking them, and tell the core.
+uint64_t client_id(uint64_t number_on_core);
+ss::shard_id core_of_client(uint64_t id);
+
+}  // namespace lockkeeper::proxy

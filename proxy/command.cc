@@ -1,0 +1,139 @@
+#include "proxy/command.hh"
+
+#include <algorithm>
+#include <array>
+
+#include "protocol/text.hh"
+#include "shards/lock_service.hh"
+
+namespace lockkeeper::proxy {
+
+namespace {
+
+/// Names -> specs: open addressing, a power of two well above the number of commands, filled once.
+class name_table {
+public:
+    name_table() {
+        for (const auto part : {connection_commands(), client_commands(), introspection_commands(),
+                                key_commands(), string_commands(), hash_commands(), list_commands(),
+                                pubsub_commands(), script_commands(), transaction_commands()}) {
+            for (const command_spec& spec : part) {
+                insert(spec);
+                _all.push_back(&spec);
+            }
+        }
+        std::ranges::sort(_all, {}, &command_spec::name);
+    }
+
+    const command_spec* find(std::string_view name) const {
+        if (name.size() > longest_name) {
+            return nullptr;
+        }
+        for (size_t slot = hash(name);; ++slot) {
+            const command_spec* spec = _slots[slot % slots];
+            if (!spec || protocol::equals_ignoring_case(spec->name, name)) {
+                return spec;
+            }
+        }
+    }
+
+    std::span<const command_spec* const> all() const { return _all; }
+
+private:
+    static constexpr size_t slots = 512;
+    static constexpr size_t longest_name = 32;
+
+    static size_t hash(std::string_view name) {
+        uint32_t value = 2'166'136'261u;
+        for (const char c : name) {
+            // Letters differ from their other case in this bit alone; that it folds others too does
+            // no harm.
+            value = (value ^ (static_cast<unsigned char>(c) | 0x20u)) * 16'777'619u;
+        }
+        return value;
+    }
+
+    void insert(const command_spec& spec) {
+        size_t slot = hash(spec.name);
+        while (_slots[slot % slots]) {
+            ++slot;
+        }
+        _slots[slot % slots] = &spec;
+    }
+
+    std::array<const command_spec*, slots> _slots{};
+    std::vector<const command_spec*> _all;
+};
+
+const name_table& names() {
+    static const name_table table;
+    return table;
+}
+
+}  // namespace
+
+shards::lock_key key_call::named(std::string_view name) const {
+    return {database, name, locks.hasher().place(name).bucket};
+}
+
+shards::lock_table& key_call::table() const {
+    return locks.table();
+}
+
+const command_spec* find_command(std::string_view name) {
+    return names().find(name);
+}
+
+std::span<const command_spec* const> all_commands() {
+    return names().all();
+}
+
+std::vector<std::string_view> keys_of(const command_spec& spec, const protocol::request& args) {
+    std::vector<std::string_view> keys;
+    if (spec.keys.first == 0) {
+        return keys;
+    }
+    const int count = static_cast<int>(args.size());
+    const int last = spec.keys.last < 0 ? count + spec.keys.last : spec.keys.last;
+    for (int i = spec.keys.first; i <= last && i < count; i += spec.keys.step) {
+        keys.push_back(args[static_cast<size_t>(i)]);
+    }
+    return keys;
+}
+
+void reply_syntax_error(protocol::reply_writer& reply) {
+    reply.error("ERR syntax error");
+}
+
+void reply_not_an_integer(protocol::reply_writer& reply) {
+    reply.error("ERR value is not an integer or out of range");
+}
+
+void reply_wrong_arity(protocol::reply_writer& reply, std::string_view command) {
+    reply.error({"ERR wrong number of arguments for '", command, "' command"});
+}
+
+void reply_unknown_subcommand(protocol::reply_writer& reply, std::string_view command,
+                              std::string_view subcommand) {
+    constexpr size_t shown = 128;
+    reply.error(
+        {"ERR unknown subcommand '", subcommand.substr(0, shown), "'. Try ", command, " HELP."});
+}
+
+void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error) {
+    switch (error) {
+        case shards::lock_error::wrong_type:
+            return reply.error("WRONGTYPE Operation against a key holding the wrong kind of value");
+        case shards::lock_error::too_many_locks:
+            return reply.error("ERR TOOMANYLOCKS this core holds as many lock keys as it may");
+        case shards::lock_error::too_many_members:
+            return reply.error(
+                "ERR TOOMANYMEMBERS this key has as many fields or elements as it may");
+        case shards::lock_error::not_an_integer:
+            return reply_not_an_integer(reply);
+        case shards::lock_error::overflow:
+            return reply.error("ERR increment or decrement would overflow");
+    }
+}
+
+}  // namespace lockkeeper::proxy

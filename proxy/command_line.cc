@@ -1,0 +1,194 @@
+#include "proxy/command_line.hh"
+
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <iostream>
+#include <seastar/core/reactor_config.hh>
+#include <seastar/util/conversions.hh>
+
+#include "config/load.hh"
+#include "config/nearest.hh"
+#include "config/options.hh"
+#include "proxy/machine.hh"
+#include "proxy/version.hh"
+
+namespace lockkeeper::proxy {
+
+namespace bpo = boost::program_options;
+
+namespace {
+
+constexpr int usage_error = 2;
+
+int complain(std::string_view text) {
+    std::cerr << "lockkeeper: " << text << '\n';
+    return usage_error;
+}
+
+/// Seastar pins threads to CPUs and may spin; a proxy shares its machine. What each default trades
+/// is told in docs/operations.md.
+ss::app_template::seastar_options seastar_defaults(const machine& here) {
+    ss::app_template::seastar_options options;
+    options.name = "Lockkeeper";
+    options.description = fmt::format(
+        "Lockkeeper {}: a lock proxy for Redis.\n"
+        "usage: lockkeeper [--config FILE] [--address A] [--port N] [Seastar options]\n"
+        "Common Seastar options: -c CORES, -m MEMORY, --overprovisioned, --reactor-backend NAME;\n"
+        "--help-seastar lists them all.\n",
+        version);
+    // app.cc turns the signals into a drain.
+    options.auto_handle_sigint_sigterm = false;
+    options.smp_opts.memory.set_default_value(fmt::format("{}M", default_memory(here) >> 20));
+    options.smp_opts.thread_affinity.set_default_value(false);
+    options.reactor_opts.idle_poll_time_us.set_default_value(200);
+    options.reactor_opts.task_quota_ms.set_default_value(0.5);
+    options.reactor_opts.blocked_reactor_notify_ms.set_default_value(100);
+    return options;
+}
+
+void add_own_options(ss::app_template& app) {
+    app.add_options()                                                                             //
+        ("config", bpo::value<std::string>(), "read this YAML file")                              //
+        ("address", bpo::value<std::string>(), "listen here (over the file's server.address)")    //
+        ("port", bpo::value<std::string>(), "listen on this port (over the file's server.port)")  //
+        ("check", "check the configuration, say what is wrong, and exit")                         //
+        ("version", "print the version and exit");
+}
+
+/// boost names the option; we add the one that was probably meant.
+std::string explain(const bpo::error& problem, const bpo::options_description& all) {
+    const auto* unknown = dynamic_cast<const bpo::unknown_option*>(&problem);
+    if (!unknown) {
+        return fmt::format("{}; try --help", problem.what());
+    }
+    std::vector<std::string> names;
+    for (const auto& known : all.options()) {
+        names.push_back("--" + known->long_name());
+    }
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const auto meant = config::nearest(unknown->get_option_name(), views);
+    return meant.empty()
+               ? fmt::format("unknown option '{}'; try --help", unknown->get_option_name())
+               : fmt::format("unknown option '{}'; did you mean '{}'?", unknown->get_option_name(),
+                             meant);
+}
+
+/// File first, then what the command line says over it. Prints every mistake.
+std::optional<config::config> read_settings(const bpo::variables_map& given) {
+    config::config settings;
+    if (given.contains("config")) {
+        auto loaded = config::load(given["config"].as<std::string>());
+        if (!loaded) {
+            for (const auto& mistake : loaded.error()) {
+                std::cerr << "lockkeeper: " << mistake.show() << '\n';
+            }
+            return std::nullopt;
+        }
+        settings = std::move(*loaded);
+    }
+    for (const char* name : {"address", "port"}) {
+        if (!given.contains(name)) {
+            continue;
+        }
+        const auto& known = *config::find_option("server", name);
+        if (const auto set = known.set(settings, given[name].as<std::string>()); !set) {
+            complain(fmt::format("--{}: {} (accepted: {})", name, set.error(), known.accepts));
+            return std::nullopt;
+        }
+    }
+    return settings;
+}
+
+void choose_backend(ss::reactor_options& options, const machine& here, unsigned cores,
+                    unsigned clients) {
+    const auto backend = default_backend(here, cores, (clients + cores - 1) / cores);
+    options.max_networking_io_control_blocks.set_default_value(backend.requests_per_core);
+    try {
+        options.reactor_backend.select_default_candidate(backend.name);
+    } catch (const std::exception&) {
+        // A sandbox may forbid what the kernel has; epoll is always there.
+        options.reactor_backend.select_default_candidate("epoll");
+    }
+}
+
+unsigned cores_wanted(const bpo::variables_map& given, const machine& here) {
+    return given.contains("smp") ? given["smp"].as<unsigned>() : here.cores;
+}
+
+/// Seastar aborts without a word when its memory is too small to start with.
+std::optional<std::string> memory_problem(const bpo::variables_map& given, const machine& here,
+                                          unsigned cores) {
+    uint64_t total = default_memory(here);
+    try {
+        if (given.contains("memory")) {
+            total = ss::parse_memory_size(given["memory"].as<std::string>());
+        }
+    } catch (const std::exception&) {
+        return fmt::format("--memory {}: not a size such as 512M or 2G",
+                           given["memory"].as<std::string>());
+    }
+    if (total / cores < memory_per_core_least) {
+        return fmt::format(
+            "{} MiB of memory is too little for {} core{}: give at least -m {}M, or fewer cores "
+            "with -c",
+            total >> 20, cores, cores == 1 ? "" : "s", (memory_per_core_least >> 20) * cores);
+    }
+    if (total > here.memory_bytes) {
+        return fmt::format("-m {}M is more than this machine has ({} MiB)", total >> 20,
+                           here.memory_bytes >> 20);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+command_line read_command_line(int argc, char** argv) {
+    const machine here = inspect_machine();
+    auto app = std::make_unique<ss::app_template>(seastar_defaults(here));
+    add_own_options(*app);
+
+    bpo::options_description all;
+    all.add(app->get_options_description()).add(app->get_conf_file_options_description());
+    bpo::variables_map given;
+    try {
+        bpo::store(bpo::command_line_parser(argc, argv).options(all).positional({}).run(), given);
+        bpo::notify(given);
+    } catch (const bpo::error& problem) {
+        return {.serve = {}, .exit_code = complain(explain(problem, all))};
+    }
+
+    if (given.contains("version")) {
+        std::cout << "lockkeeper " << version << '\n';
+        return {};
+    }
+    const auto settings = read_settings(given);
+    if (!settings) {
+        return {.serve = {}, .exit_code = usage_error};
+    }
+    if (given.contains("check")) {
+        std::cout << "The configuration is good. In full:\n" << config::to_yaml(*settings);
+        return {};
+    }
+    const unsigned cores = cores_wanted(given, here);
+    if (cores == 0 || cores > here.cores) {
+        return {.serve = {},
+                .exit_code = complain(fmt::format("-c {}: this machine lets us use 1 to {} cores",
+                                                  cores, here.cores))};
+    }
+    // A set of CPUs says how many cores there are in a form that only Seastar reads; it checks for
+    // itself then.
+    if (const auto problem = memory_problem(given, here, cores);
+        problem && !given.contains("cpuset")) {
+        return {.serve = {}, .exit_code = complain(*problem)};
+    }
+
+    // Which backend fits depends on the number of cores and clients, known only now.
+    auto defaults = seastar_defaults(here);
+    choose_backend(defaults.reactor_opts, here, cores, settings->limits.clients);
+    app = std::make_unique<ss::app_template>(std::move(defaults));
+    add_own_options(*app);
+    return {.serve = command_line::server{*settings, std::move(app)}};
+}
+
+}  // namespace lockkeeper::proxy

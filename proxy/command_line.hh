@@ -1,0 +1,31 @@
+#pragma once
+
+#include <seastar/core/app-template.hh>
+
+#include <memory>
+#include <optional>
+
+#include "config/config.hh"
+
+namespace lockkeeper::proxy {
+
+namespace ss = seastar;
+
+/// What the user asked for: a server to run, or an exit code because everything has been said
+/// already
+/// (`--version`, `--help`, `--check`, a mistake).
+struct command_line {
+    struct server {
+        config::config settings;
+        std::unique_ptr<ss::app_template> app;
+    };
+    std::optional<server> serve;
+    int exit_code = 0;
+};
+
+/// Reads the command line and the configuration file before the reactor starts, so that a mistake
+/// costs one clear line and nothing else. Seastar's own options (-c, -m, --reactor-backend, ...)
+/// pass through; those that are not given get defaults that suit a proxy next to other processes.
+command_line read_command_line(int argc, char** argv);
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <seastar/core/coroutine.hh>
+
+#include "protocol/text.hh"
+#include "proxy/client.hh"
+#include "proxy/command.hh"
+#include "proxy/services.hh"
+
+/// About the connection itself: greeting, choosing, leaving.
+namespace lockkeeper::proxy {
+
+namespace {
+
+using protocol::equals_ignoring_case;
+using protocol::request;
+
+void ping(client& who, const request& args) {
+    if (args.size() > 2) {
+        return reply_wrong_arity(who.reply, "ping");
+    }
+    if (who.only_listens()) {
+        who.reply.array(2);
+        who.reply.bulk("pong");
+        who.reply.bulk(args.size() == 1 ? std::string_view{} : args[1]);
+    } else if (args.size() == 1) {
+        who.reply.simple("PONG");
+    } else {
+        who.reply.bulk(args[1]);
+    }
+}
+
+void echo(client& who, const request& args) {
+    who.reply.bulk(args[1]);
+}
+
+void quit(client& who, const request&) {
+    who.reply.ok();
+    who.closing = true;
+}
+
+void reset(client& who, const request&) {
+    who.reset();
+    who.reply.simple("RESET");
+}
+
+void select(client& who, const request& args) {
+    const auto number = protocol::parse_integer(args[1]);
+    if (!number) {
+        return reply_not_an_integer(who.reply);
+    }
+    if (*number < std::numeric_limits<int>::min() || *number > std::numeric_limits<int>::max()) {
+        return who.reply.error(
+            "ERR value is out of range, value must between -2147483648 and 2147483647");
+    }
+    if (*number < 0 || *number >= shards::lock_table_options{}.databases) {
+        return who.reply.error("ERR DB index is out of range");
+    }
+    who.database = static_cast<uint32_t>(*number);
+    who.reply.ok();
+}
+
+/// There are no passwords yet: what Redis says when its default user has none.
+void auth(client& who, const request& args) {
+    if (args.size() > 3) {
+        return reply_syntax_error(who.reply);
+    }
+    if (args.size() == 2) {
+        return who.reply.error(
+            "ERR AUTH <password> called without any password configured for the default user. Are "
+            "you sure your "
+            "configuration is correct?");
+    }
+    if (args[1] != "default") {
+        return who.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
+    }
+    who.reply.ok();
+}
+
+bool is_good_name(std::string_view name) {
+    return std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
+}
+
+void describe_server(client& who) {
+    auto& reply = who.reply;
+    reply.map(7);
+    reply.bulk("server");
+    reply.bulk("redis");
+    reply.bulk("version");
+    reply.bulk(who.all.settings.server.redis_version);
+    reply.bulk("proto");
+    reply.integer(static_cast<int64_t>(reply.spoken()));
+    reply.bulk("id");
+    reply.integer(static_cast<int64_t>(who.id));
+    reply.bulk("mode");
+    reply.bulk("standalone");
+    reply.bulk("role");
+    reply.bulk("master");
+    reply.bulk("modules");
+    reply.array(0);
+}
+
+/// HELLO [version [AUTH user password] [SETNAME name]]. Nothing changes unless all of it is right.
+void hello(client& who, const request& args) {
+    auto spoken = who.reply.spoken();
+    if (args.size() > 1) {
+        const auto number = protocol::parse_integer(args[1]);
+        if (!number) {
+            return who.reply.error("ERR Protocol version is not an integer or out of range");
+        }
+        if (*number != 2 && *number != 3) {
+            return who.reply.error("NOPROTO unsupported protocol version");
+        }
+        spoken = *number == 2 ? protocol::version::resp2 : protocol::version::resp3;
+    }
+    std::optional<std::string_view> name;
+    for (size_t i = 2; i < args.size();) {
+        if (equals_ignoring_case(args[i], "auth") && i + 2 < args.size()) {
+            if (args[i + 1] != "default") {
+                return who.reply.error(
+                    "WRONGPASS invalid username-password pair or user is disabled.");
+            }
+            i += 3;
+        } else if (equals_ignoring_case(args[i], "setname") && i + 1 < args.size()) {
+            name = args[i + 1];
+            if (!is_good_name(*name)) {
+                return who.reply.error(
+                    "ERR Client names cannot contain spaces, newlines or special characters.");
+            }
+            i += 2;
+        } else {
+            return who.reply.error({"ERR Syntax error in HELLO option '", args[i], "'"});
+        }
+    }
+    if (name) {
+        who.name = *name;
+    }
+    who.reply.set_version(spoken);
+    describe_server(who);
+}
+
+constexpr uint16_t greeting = flag_noscript | flag_loading | flag_stale | flag_fast;
+
+constexpr command_spec table[] = {
+    {.name = "auth", .least = 2, .most = -1, .flags = greeting | flag_no_auth, .on_client = auth},
+    {.name = "echo",
+     .least = 2,
+     .most = 2,
+     .flags = flag_fast | flag_loading | flag_stale,
+     .on_client = echo},
+    {.name = "hello", .least = 1, .most = -1, .flags = greeting | flag_no_auth, .on_client = hello},
+    {.name = "ping",
+     .least = 1,
+     .most = -1,
+     .flags = flag_fast | flag_when_listening,
+     .on_client = ping},
+    {.name = "quit",
+     .least = 1,
+     .most = -1,
+     .flags = greeting | flag_no_auth | flag_when_listening | flag_not_queued,
+     .on_client = quit},
+    {.name = "reset",
+     .least = 1,
+     .most = 1,
+     .flags = greeting | flag_no_auth | flag_when_listening | flag_not_queued,
+     .on_client = reset},
+    {.name = "select",
+     .least = 2,
+     .most = 2,
+     .flags = flag_loading | flag_stale | flag_fast,
+     .on_client = select},
+};
+
+}  // namespace
+
+std::span<const command_spec> connection_commands() {
+    return table;
+}
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <seastar/core/future.hh>
+#include <string_view>
+#include <vector>
+
+#include "protocol/output.hh"
+#include "protocol/reply_writer.hh"
+#include "proxy/command.hh"
+#include "proxy/owned_request.hh"
+
+namespace lockkeeper::proxy {
+
+struct services;
+
+/// Commands of one client for one other core, in order.
+struct core_batch {
+    struct item {
+        const command_spec* spec;
+        uint32_t database;
+        protocol::version spoken;
+        owned_request request;
+    };
+    std::vector<item> items;
+};
+
+/// Their replies, one after the other; reply i ends at ends[i].
+struct core_replies {
+    protocol::output bytes;
+    std::vector<size_t> ends;
+
+    std::string_view operator[](size_t i) const {
+        const size_t begin = i == 0 ? 0 : ends[i - 1];
+        return bytes.view().substr(begin, ends[i] - begin);
+    }
+};
+
+enum class turn : uint8_t { wait_for_it, have_it };
+
+/// Carries out a batch on the core that owns its keys: one message there, one back.
+ss::future<core_replies> run_on(services& all, ss::shard_id core, core_batch batch,
+                                turn whose = turn::wait_for_it);
+
+/// The cores that own the keys, ascending, each once.
+std::vector<ss::shard_id> cores_of(const services& all, const std::vector<std::string_view>& keys);
+
+/// The core that owns all of the keys, or nothing if they are of several. No keys: this core.
+std::optional<ss::shard_id> one_core_of(const services& all,
+                                        const std::vector<std::string_view>& keys);
+
+/// Has the turns of these cores while `work` runs: nobody else's commands come between its steps
+/// there. Taken in ascending order, so that two of them never wait for each other. A client that
+/// has them already goes on at once.
+ss::future<> with_turns(client& who, std::vector<ss::shard_id> cores,
+                        std::function<ss::future<>()> work);
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "protocol/reply_writer.hh"
+#include "proxy/scripts/call.hh"
+
+namespace lockkeeper::proxy::scripts {
+
+/// Carries out a call, on keys that are all in `c.table`.
+answer run(const call& c);
+
+/// Those of KEYS under which something is kept. Channels and prefixes only look like keys, and some
+/// libraries pass numbers there.
+std::vector<std::string_view> stored_keys(const idioms::known_script& script,
+                                          std::span<const std::string_view> keys);
+
+/// Renewals treat each key for itself and do nothing to one that is absent. So a call over keys of
+/// several cores may be carried out on each of them; what counts for a key is what its own core
+/// says in effects::each.
+bool is_renewal(idioms::operation op);
+
+/// Allowed in EVAL_RO.
+bool only_reads(idioms::operation op);
+
+/// The reply of a call that did not fail.
+void write_reply(protocol::reply_writer& reply, const idioms::known_script& script,
+                 const idioms::result& whole, std::span<const idioms::result> each);
+
+}  // namespace lockkeeper::proxy::scripts

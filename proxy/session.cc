@@ -1,0 +1,493 @@
+#include "proxy/session.hh"
+
+#include <fmt/format.h>
+
+#include <seastar/core/coroutine.hh>
+#include <seastar/core/smp.hh>
+#include <seastar/core/when_all.hh>
+#include <seastar/coroutine/as_future.hh>
+#include <seastar/util/later.hh>
+#include <seastar/util/log.hh>
+
+#include "protocol/text.hh"
+#include "proxy/destination.hh"
+#include "proxy/services.hh"
+#include "proxy/upstream.hh"
+#include "shards/background.hh"
+
+namespace lockkeeper::proxy {
+
+namespace {
+
+ss::logger log("session");
+
+protocol::limits parser_limits(const config::limit_options& limits) {
+    protocol::limits bounds;
+    bounds.arguments_max = limits.arguments;
+    bounds.bulk_bytes_max = limits.argument_bytes;
+    return bounds;
+}
+
+/// Hands our block of replies to Seastar without a copy.
+ss::temporary_buffer<char> to_buffer(protocol::output::chunk chunk) {
+    char* bytes = chunk.bytes.get();
+    const size_t size = chunk.size;
+    return {bytes, size, ss::make_object_deleter(std::move(chunk.bytes))};
+}
+
+/// Redis shows 128 bytes of the name and about as many of the arguments.
+void unknown_command(const protocol::request& args, protocol::reply_writer& reply) {
+    constexpr size_t shown = 128;
+    std::string beginning;
+    for (size_t i = 1; i < args.size() && beginning.size() < shown; ++i) {
+        const size_t room = shown - beginning.size();
+        beginning += '\'';
+        beginning += args[i].substr(0, room);
+        beginning += "' ";
+    }
+    reply.error({"ERR unknown command '", args.name().substr(0, shown),
+                 "', with args beginning with: ", beginning});
+}
+
+/// Where the upstream's replies stand, behind those of the cores.
+size_t upstream_slot() {
+    return ss::smp::count;
+}
+
+bool fits(const command_spec& spec, size_t arguments) {
+    return arguments >= static_cast<size_t>(spec.least) &&
+           (spec.most < 0 || arguments <= static_cast<size_t>(spec.most));
+}
+
+}  // namespace
+
+session::session(ss::connected_socket socket, ss::socket_address address, uint64_t number,
+                 services& shared)
+    : client(shared),
+      _socket(std::move(socket)),
+      _in(std::move(_socket.input()).detach()),
+      _out(std::move(_socket.output()).detach()),
+      _parser(parser_limits(shared.settings.limits)) {
+    id = client_id(number);
+    peer = fmt::format("{}", address);
+    local = fmt::format("{}", _socket.local_address());
+    _socket.set_nodelay(true);
+}
+
+ss::future<> session::serve() {
+    all.everyone.local().add(*this);
+    shards::background(_gate, log, "watching for a hang-up",
+                       [this] { return watch_for_hang_up(); });
+    try {
+        co_await serve_commands();
+    } catch (const std::exception& problem) {
+        // A reset is an ordinary way to leave; the client cannot be told anything any more.
+        log.debug("client {} at {}: {}", id, peer, problem.what());
+    }
+    all.everyone.local().remove(*this);
+    unsubscribe_all();
+    _socket.shutdown_input();
+    if (data) {
+        co_await data->close();
+    }
+    co_await _gate.close();
+    // A close that fails has nothing left to lose either, but its exception must be looked at.
+    co_await _out.close().handle_exception([](const std::exception_ptr&) {});
+    co_await _in.close().handle_exception([](const std::exception_ptr&) {});
+}
+
+/// While a command waits nobody reads from the socket; this is how its wait ends when the client
+/// leaves.
+ss::future<> session::watch_for_hang_up() {
+    co_await _socket.wait_input_shutdown();
+    if (!gone.abort_requested()) {
+        gone.request_abort();
+    }
+}
+
+ss::future<> session::serve_commands() {
+    while (!closing) {
+        auto bytes = co_await _in.get();
+        if (bytes.empty()) {
+            co_return;
+        }
+        last_heard = ss::lowres_clock::now();
+        all.counted.bytes_in += bytes.size();
+        if (_unread.empty()) {
+            // The common case: whole commands, executed where the socket put them.
+            std::string_view unread(bytes.get(), bytes.size());
+            co_await serve_batch(unread);
+            _unread = unread;
+        } else {
+            _unread.append(bytes.get(), bytes.size());
+            std::string_view unread = _unread;
+            co_await serve_batch(unread);
+            _unread.erase(0, _unread.size() - unread.size());
+        }
+        if (_unread.size() > all.settings.limits.query_bytes) {
+            log.warn("client {} at {}: a command beyond limits.query_bytes, connection closed", id,
+                     peer);
+            co_return;
+        }
+    }
+}
+
+/// Nearly always everything is done at once and one write ends it: that takes no coroutine.
+ss::future<> session::serve_batch(std::string_view& unread) {
+    const pause why = execute_ready(unread);
+    if (why == pause::need_bytes && _gaps.empty() && !_slow) {
+        return write_replies();
+    }
+    return serve_rest(unread, why);
+}
+
+ss::future<> session::serve_rest(std::string_view& unread, pause why) {
+    for (;; why = execute_ready(unread)) {
+        if (!_gaps.empty() || _slow) {
+            co_await finish_pending();
+        }
+        if (why == pause::need_time && output.size() < all.settings.limits.output_bytes &&
+            !closing) {
+            continue;
+        }
+        co_await write_replies();
+        if (why == pause::need_bytes || closing) {
+            co_return;
+        }
+    }
+}
+
+/// What could not be done at once: first the commands for others, then the one that waits for them.
+ss::future<> session::finish_pending() {
+    while (!_gaps.empty() || _slow) {
+        if (!_gaps.empty()) {
+            co_await gather();
+        }
+        if (!_slow) {
+            continue;
+        }
+        if (_slow->spec && _slow->spec->flags & flag_blocking) {
+            co_await write_replies();  // it may take long: what came before it is due
+        }
+        co_await finish_slow();
+    }
+}
+
+session::pause session::execute_ready(std::string_view& unread) {
+    while (true) {
+        const auto [outcome, taken] = _parser.parse(unread);
+        if (outcome == protocol::request_outcome::request) {
+            // The request points into these bytes: they are dropped only now that it has been
+            // executed.
+            execute(_parser.request());
+        }
+        unread.remove_prefix(taken);
+        switch (outcome) {
+            case protocol::request_outcome::need_more:
+                return pause::need_bytes;
+            case protocol::request_outcome::broken:
+                reply.error({"ERR ", _parser.error()});
+                closing = true;
+                return pause::closing;
+            case protocol::request_outcome::request:
+                break;
+        }
+        if (closing) {
+            return pause::closing;
+        }
+        if (_slow) {
+            return pause::need_time;
+        }
+        if (output.size() > all.settings.limits.output_bytes / 2 ||
+            _gaps.size() >= all.settings.limits.pipelined_commands) {
+            return pause::need_room;
+        }
+    }
+}
+
+void session::execute(const protocol::request& request) {
+    if (protocol::is_http(request)) {
+        log.warn("client {} at {}: speaks HTTP, connection closed", id, peer);
+        closing = true;
+        return;
+    }
+    ++all.counted.commands;
+    ++commands_executed;
+    if (replies == reply_mode::skip_next) {
+        replies = reply_mode::skipping;
+    }
+    const size_t mark = output.size();
+    const command_spec* spec = find_command(request.name());
+    if (!spec && !all.settings.data) {
+        if (multi) {
+            multi->broken = true;
+        }
+        unknown_command(request, reply);
+    } else if (!spec || !refuse(*spec, request)) {
+        last_command = spec ? spec->name : std::string_view("upstream");
+        run(spec, request);
+    }
+    if (output.size() > mark && output.view()[mark] == '-') {
+        ++all.counted.error_replies;
+    }
+    if (!_slow) {
+        mute(mark);
+    }
+}
+
+/// CLIENT REPLY OFF and SKIP: takes back what the command has written. The mode counts as it is
+/// after the command, for CLIENT REPLY ON is the one that is answered.
+void session::mute(size_t mark) {
+    if (replies == reply_mode::off || replies == reply_mode::skipping) {
+        output.commit(output.room(0) - (output.size() - mark));
+    }
+    if (replies == reply_mode::skipping) {
+        replies = reply_mode::on;
+    }
+}
+
+/// What the state of the connection forbids. True if the refusal has been said.
+bool session::refuse(const command_spec& spec, const protocol::request& request) {
+    if (!fits(spec, request.size())) {
+        if (multi) {
+            multi->broken = true;
+        }
+        reply_wrong_arity(reply, spec.name);
+        return true;
+    }
+    if (only_listens() && !(spec.flags & flag_when_listening)) {
+        reply.error({"ERR Can't execute '", spec.name,
+                     "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
+                     "in this context"});
+        return true;
+    }
+    if (multi && (spec.flags & flag_no_multi)) {
+        multi->broken = true;
+        reply.error("ERR Command not allowed inside a transaction");
+        return true;
+    }
+    return false;
+}
+
+void session::run(const command_spec* spec, const protocol::request& request) {
+    if (multi && !(spec && spec->flags & flag_not_queued)) {
+        return queue(spec, request);
+    }
+    // What is not queued inside a transaction is about the transaction.
+    switch (multi ? destination::here : destination_of(*this, spec, request)) {
+        case destination::here:
+            // A pipeline that writes data and then gives up its lock must not do it the other way
+            // round.
+            return _for_upstream.empty() ? run_here(*spec, request)
+                                         : run_slowly(spec, request, slow_command::way::in_turn);
+        case destination::upstream:
+            watches_upstream = watches_upstream || (spec && spec->name == "watch");
+            return _gaps.size() == _for_upstream.size()
+                       ? run_upstream(request)
+                       : run_slowly(spec, request, slow_command::way::in_turn);
+        case destination::both:
+            return run_slowly(spec, request, slow_command::way::both);
+        case destination::mixed:
+            return reply.error("ERR keys of locks and of data cannot be mixed in one command");
+    }
+}
+
+void session::queue(const command_spec* spec, const protocol::request& request) {
+    const destination where = destination_of(*this, spec, request);
+    if (where == destination::mixed) {
+        multi->broken = true;
+        return reply.error("ERR keys of locks and of data cannot be mixed in one command");
+    }
+    multi->commands.push_back({spec, owned_request(request), where == destination::upstream});
+    reply.simple("QUEUED");
+}
+
+void session::run_here(const command_spec& spec, const protocol::request& request) {
+    if (spec.on_client) {
+        spec.on_client(*this, request);
+    } else if (spec.on_keys) {
+        run_keys(spec, request);
+    } else {
+        run_slowly(&spec, request, slow_command::way::in_time);
+    }
+}
+
+void session::run_upstream(const protocol::request& request) {
+    _gaps.push_back(
+        {output.size(), upstream_slot(), _for_upstream.size(), replies != reply_mode::on});
+    _for_upstream.emplace_back(request);
+}
+
+void session::run_keys(const command_spec& spec, const protocol::request& request) {
+    auto& locks = all.locks.local();
+    ss::shard_id core = 0;
+    if (ss::smp::count > 1) {
+        const auto keys = spec.find_keys ? spec.find_keys(*this, request) : keys_of(spec, request);
+        const auto one = one_core_of(all, keys);
+        if (!one) {
+            return run_slowly(&spec, request, slow_command::way::in_time);
+        }
+        core = *one;
+    }
+    if (core == ss::this_shard_id() && locks.turn_is_free()) {
+        spec.on_keys({request, database, locks, shards::read_clock(), reply});
+        return;
+    }
+    if (_for_cores.empty()) {
+        _for_cores.resize(ss::smp::count);
+    }
+    auto& items = _for_cores[core].items;
+    _gaps.push_back({output.size(), core, items.size(), replies != reply_mode::on});
+    items.push_back({&spec, database, reply.spoken(), owned_request(request)});
+}
+
+void session::run_slowly(const command_spec* spec, const protocol::request& request,
+                         slow_command::way how) {
+    _slow.emplace(spec, owned_request(request), how);
+}
+
+ss::future<> session::finish_slow() {
+    auto command = std::move(*_slow);
+    _slow.reset();
+    if (command.how == slow_command::way::in_turn) {
+        const auto views = command.request.views();
+        const size_t mark = output.size();
+        run(command.spec, protocol::request{views});
+        if (!_slow) {
+            mute(mark);
+        }
+        co_return;
+    }
+    const size_t mark = output.size();
+    in_reply = true;
+    auto done = co_await ss::coroutine::as_future(
+        command.how == slow_command::way::both
+            ? run_in_both(*command.spec, std::move(command.request))
+            : command.spec->in_time(*this, std::move(command.request)));
+    if (output.size() >= mark) {
+        mute(mark);
+    }
+    end_reply();
+    done.get();
+}
+
+/// Subscriptions hear of locks here and of data upstream; scripts are loaded here and there.
+ss::future<> session::run_in_both(const command_spec& spec, owned_request request) {
+    const auto views = request.views();
+    if (!spec.on_client) {
+        auto copy = request;
+        co_await spec.in_time(*this, std::move(copy));
+        std::vector<owned_request> commands;
+        commands.push_back(std::move(request));
+        co_await ask_upstream(std::move(commands));
+        co_return;
+    }
+    const size_t subscribed = subscriptions();
+    const size_t confirmations =
+        views.size() > 1 ? views.size() - 1 : std::max<size_t>(1, subscribed);
+    spec.on_client(*this, protocol::request{views});
+    open_upstream();
+    co_await data->subscribe(std::move(request), confirmations);
+}
+
+ss::future<std::vector<protocol::reply>> session::ask_upstream(
+    std::vector<owned_request> commands) {
+    open_upstream();
+    // A call there may block for as long as the client likes, but not longer than it is there.
+    auto hung_up = gone.subscribe([this]() noexcept { data->cut(); });
+    co_return co_await data->call(std::move(commands));
+}
+
+/// Sends the commands for others, waits for all of their replies, and puts each where it belongs.
+ss::future<> session::gather() {
+    in_reply = true;
+    std::vector<core_replies> answers(ss::smp::count + 1);
+    std::vector<ss::future<>> under_way;
+    for (ss::shard_id core = 0; core < _for_cores.size(); ++core) {
+        if (!_for_cores[core].items.empty()) {
+            under_way.push_back(
+                run_on(all, core, std::exchange(_for_cores[core], {}))
+                    .then([&answers, core](core_replies got) { answers[core] = std::move(got); }));
+        }
+    }
+    auto cores_done =
+        co_await ss::coroutine::as_future(ss::when_all_succeed(under_way.begin(), under_way.end()));
+    if (!_for_upstream.empty()) {
+        const auto got = co_await ask_upstream(std::exchange(_for_upstream, {}));
+        core_replies& written = answers[upstream_slot()];
+        protocol::reply_writer writer(written.bytes, reply.spoken());
+        for (const protocol::reply& one : got) {
+            writer.value(one);
+            written.ends.push_back(written.bytes.size());
+        }
+    }
+    cores_done.get();
+
+    protocol::output whole;
+    size_t copied = 0;
+    for (const gap& hole : _gaps) {
+        whole.append(output.view().substr(copied, hole.at - copied));
+        copied = hole.at;
+        if (!hole.muted) {
+            whole.append(answers[hole.from][hole.index]);
+        }
+    }
+    whole.append(output.view().substr(copied));
+    output = std::move(whole);
+    _gaps.clear();
+    end_reply();
+}
+
+/// One write at a time. The socket usually takes it at once; then there is nothing to wait for.
+ss::future<> session::write_replies() {
+    if (!_writing.try_wait()) {
+        return _writing.wait().then([this] {
+            _writing.signal();
+            return write_replies();
+        });
+    }
+    if (output.empty()) {
+        _writing.signal();
+        return ss::make_ready_future<>();
+    }
+    all.counted.bytes_out += output.size();
+    auto written = _out.put(to_buffer(output.take()));
+    if (written.available()) {
+        _writing.signal();
+        return written;
+    }
+    return written.finally([this] { _writing.signal(); });
+}
+
+void session::wake_writer() {
+    if (_waking || _gate.is_closed()) {
+        return;
+    }
+    _waking = true;
+    // After this turn of the reactor, so that a burst of messages is one write. A peer that has
+    // gone is noticed by the reader; here there is nobody to tell.
+    shards::background(_gate, log, "writing messages", [this] {
+        return ss::yield()
+            .then([this] {
+                _waking = false;
+                return write_replies();
+            })
+            .handle_exception([](const std::exception_ptr&) {});
+    });
+}
+
+void session::request_stop() {
+    closing = true;
+    _socket.shutdown_input();
+}
+
+void session::cut() {
+    closing = true;
+    if (!gone.abort_requested()) {
+        gone.request_abort();
+    }
+    _socket.shutdown_input();
+    _socket.shutdown_output();
+}
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <optional>
+#include <seastar/core/future.hh>
+#include <seastar/core/gate.hh>
+#include <seastar/core/iostream.hh>
+#include <seastar/core/semaphore.hh>
+#include <seastar/net/api.hh>
+#include <string>
+
+#include "protocol/request_parser.hh"
+#include "proxy/client.hh"
+#include "proxy/command.hh"
+#include "proxy/router.hh"
+
+namespace lockkeeper::proxy {
+
+/// One client connection, on one core, from accept to close. It owns the socket, the bytes not yet
+/// understood and the replies not yet written.
+///
+/// Commands are taken a batch at a time, as much as one read brought. Those about keys of this core
+/// run at once; those for other cores travel in one message for each core, those for the upstream
+/// in one write; one that takes its time holds up the ones behind it, as in Redis. All replies of a
+/// batch leave in one write, in order; while a client does not read them, nothing more is read from
+/// it.
+class session final : public client,
+                      public boost::intrusive::list_base_hook<
+                          boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    session(ss::connected_socket socket, ss::socket_address peer, uint64_t number,
+            services& shared);
+
+    /// Serves the client until either side ends the connection. Never fails.
+    ss::future<> serve();
+
+    /// No more commands; replies under way are still written.
+    void request_stop();
+
+    void cut() override;
+
+private:
+    /// Why the synchronous part of a batch stopped.
+    enum class pause : uint8_t {
+        need_bytes,  ///< everything complete has been executed
+        need_time,   ///< `_slow` waits
+        need_room,   ///< enough replies for one write
+        closing,
+    };
+
+    /// Where in `output` a reply belongs that somebody else gives.
+    struct gap {
+        size_t at;
+        size_t from;  ///< a core, or the upstream
+        size_t index;
+        bool muted;  ///< CLIENT REPLY OFF or SKIP
+    };
+    /// A command that the next one has to wait for.
+    struct slow_command {
+        enum class way : uint8_t {
+            in_time,  ///< takes its time
+            in_turn,  ///< what came before it must be done first: then run it
+            both,     ///< here, and then upstream
+        };
+        const command_spec* spec;  ///< null: one that only the upstream knows
+        owned_request request;
+        way how;
+    };
+
+    ss::future<> serve_commands();
+    ss::future<> serve_batch(std::string_view& unread);
+    ss::future<> serve_rest(std::string_view& unread, pause why);
+    pause execute_ready(std::string_view& unread);
+    void execute(const protocol::request& request);
+    bool refuse(const command_spec& spec, const protocol::request& request);
+    void mute(size_t mark);
+    void run(const command_spec* spec, const protocol::request& request);
+    void run_here(const command_spec& spec, const protocol::request& request);
+    void run_keys(const command_spec& spec, const protocol::request& request);
+    void run_upstream(const protocol::request& request);
+    void queue(const command_spec* spec, const protocol::request& request);
+    void run_slowly(const command_spec* spec, const protocol::request& request,
+                    slow_command::way how);
+    ss::future<> finish_slow();
+    ss::future<> run_in_both(const command_spec& spec, owned_request request);
+    ss::future<std::vector<protocol::reply>> ask_upstream(std::vector<owned_request> commands);
+    ss::future<> finish_pending();
+    ss::future<> gather();
+    ss::future<> write_replies();
+    void wake_writer() override;
+    ss::future<> watch_for_hang_up();
+
+    ss::connected_socket _socket;
+    ss::data_source _in;
+    ss::data_sink _out;
+    protocol::request_parser _parser;
+    std::string _unread;                 ///< the beginning of a command whose rest has not come yet
+    std::vector<core_batch> _for_cores;  ///< by core; empty until one is needed
+    std::vector<owned_request> _for_upstream;
+    std::vector<gap> _gaps;
+    std::optional<slow_command> _slow;
+    ss::semaphore _writing{1};
+    bool _waking = false;
+    ss::gate _gate;
+};
+
+}  // namespace lockkeeper::proxy
