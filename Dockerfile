@@ -18,7 +18,7 @@ COPY scripts/lib.sh scripts/packages.txt scripts/setup scripts/seastar scripts/
 RUN scripts/setup build && scripts/seastar release
 
 COPY . .
-RUN scripts/build release \
+RUN scripts/build release lockkeeper \
     && DESTDIR=/stage cmake --install build/release --prefix /usr/local
 
 

@@ -10,7 +10,7 @@ run: ## set up everything, build, and serve on 127.0.0.1:6380 (options: make run
 	@scripts/run $(ARGS)
 
 build: ## set up everything and build build/release/lockkeeper
-	@scripts/build release
+	@scripts/build release lockkeeper
 
 test: ## set up everything and run all tests (one: make test ARGS="-R parser")
 	@scripts/test release $(ARGS)
