@@ -46,6 +46,9 @@ lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::paylo
         note_removal(key.hash.value, _version);
         return nullptr;
     }
+    if (key.name.size() > _options.key_bytes_max) {
+        return std::unexpected(lock_error::key_too_long);
+    }
     if (_keys >= _options.keys_max) {
         expire_due(now, expire_when_full);
         if (_keys >= _options.keys_max) {

@@ -19,6 +19,8 @@ namespace lockkeeper::shards {
 struct lock_table_options {
     /// As many as Redis has by default.
     uint32_t databases = 16;
+    /// Bytes of one key. Names of locks are short; a key that long is a mistake of the caller.
+    size_t key_bytes_max = 8 * 1024;
     /// Keys of all databases of one core.
     size_t keys_max = 4'000'000;
     /// Fields of one hash, elements of one list: they are searched one after the other, and the
@@ -48,7 +50,7 @@ public:
     /// Null if absent. Removes the entry if it has expired.
     lock_entry* find(const lock_key& key, instant now);
     /// The key must be absent. Null if its expiry has passed already: then it came and went.
-    /// Refuses with too_many_locks.
+    /// Refuses with too_many_locks or key_too_long.
     lock_result<lock_entry*> create(const lock_key& key, lock_entry::payload value,
                                     expiry_change expiry, instant now);
     void remove(lock_entry& entry);

@@ -28,6 +28,7 @@ enum class entry_kind : uint8_t { string, hash, list };
 
 enum class lock_error : uint8_t {
     wrong_type,        ///< the key holds another kind than the request is for
+    key_too_long,      ///< a new key would exceed lock_table_options::key_bytes_max
     too_many_locks,    ///< a new key would exceed lock_table_options::keys_max
     too_many_members,  ///< a new field or element would exceed lock_table_options::members_max
     not_an_integer,    ///< an increment of something that is not a decimal 64-bit integer

@@ -102,6 +102,13 @@ class Limits(unittest.TestCase):
                 client.send("ECHO", b"x" * 1025)
                 self.assertEqual(client.read_all(), b"-ERR Protocol error: invalid bulk length\r\n")
 
+    def test_a_key_beyond_the_limit_is_refused_and_the_connection_stays(self):
+        with Lockkeeper() as server, Client(server.port) as client:
+            self.assertEqual(client.call("SET", b"k" * 8192, "v", "NX", "PX", 30000), "OK")
+            self.assertEqual(client.call("SET", b"k" * 8193, "v", "NX", "PX", 30000),
+                             Error("ERR KEYTOOLONG a lock key has at most 8192 bytes"))
+            self.assertEqual(client.call("GET", b"k" * 8192), b"v")
+
     def test_silent_connections_are_closed_after_the_idle_time(self):
         with Lockkeeper(config="limits: {idle: 200ms}") as server, Client(server.port) as client:
             self.assertEqual(client.read_all(), b"")

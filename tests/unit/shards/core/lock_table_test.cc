@@ -155,6 +155,18 @@ BOOST_AUTO_TEST_CASE(a_plain_set_replaces_any_kind_but_one_that_looks_at_the_val
     BOOST_TEST((table.kind_of(key_of("k"), start) == entry_kind::string));
 }
 
+BOOST_AUTO_TEST_CASE(a_key_beyond_the_limit_is_refused_and_one_at_the_limit_is_not) {
+    lock_table small({.key_bytes_max = 4});
+    for (const char* name : {"abc", "abcd"}) {
+        BOOST_TEST(small.set({.key = key_of(name), .value = "1"}, start)->stored);
+    }
+    BOOST_TEST((small.set({.key = key_of("abcde"), .value = "1"}, start).error() ==
+                lock_error::key_too_long));
+    BOOST_TEST((small.acquire({.key = key_of("abcde"), .owner = "o"}, start).error() ==
+                lock_error::key_too_long));
+    BOOST_TEST(!small.exists(key_of("abcde"), start));
+}
+
 BOOST_AUTO_TEST_CASE(a_full_table_still_serves_the_keys_it_has) {
     lock_table full({.keys_max = 1});
     BOOST_TEST(full.set({.key = key_of("a"), .value = "1"}, start)->stored);
