@@ -441,11 +441,12 @@ ss::future<> session::gather() {
 /// One write at a time. The socket usually takes it at once; then there is nothing to wait for.
 ss::future<> session::write_replies() {
     if (!_writing.try_wait()) {
-        return _writing.wait().then([this] {
-            _writing.signal();
-            return write_replies();
-        });
+        return _writing.wait().then([this] { return write_in_turn(); });
     }
+    return write_in_turn();
+}
+
+ss::future<> session::write_in_turn() {
     if (output.empty()) {
         _writing.signal();
         return ss::make_ready_future<>();

@@ -87,6 +87,8 @@ private:
     ss::future<> finish_pending();
     ss::future<> gather();
     ss::future<> write_replies();
+    /// `_writing` is ours; gives it back.
+    ss::future<> write_in_turn();
     void wake_writer() override;
     ss::future<> watch_for_hang_up();
 

@@ -55,7 +55,7 @@ struct selection {
     std::optional<uint64_t> except{};
 
     bool has(const client& who) const {
-        return (ids.empty() || std::ranges::find(ids, who.id) != ids.end()) &&
+        return !who.closing && (ids.empty() || std::ranges::find(ids, who.id) != ids.end()) &&
                (!peer || *peer == who.peer) && (!local || *local == who.local) &&
                (!user || *user == "default") &&
                (!type ||

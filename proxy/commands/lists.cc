@@ -116,6 +116,7 @@ std::optional<patience> read_timeout(client& who, std::string_view text) {
 struct pop_answer {
     bool wrong_type = false;
     bool busy = false;  ///< a command over several cores has the turn: nothing was looked at
+    bool at_once = false;  ///< the element was there already
     pop_result result{};
 
     bool is_final() const { return wrong_type || result.how == pop_result::end::popped; }
@@ -130,7 +131,8 @@ pop_answer pop_first(shards::lock_service& locks, const shards::pop_request& wan
             return {.wrong_type = true};
         }
         if (*value) {
-            return {.result = {
+            return {.at_once = true,
+                    .result = {
                         .how = pop_result::end::popped, .key = key, .value = std::move(**value)}};
         }
     }
@@ -258,7 +260,10 @@ public:
             co_await ss::when_all_succeed(_waits.begin(), _waits.end());
             _who.blocked = false;
         }
-        if (_who.gone.abort_requested() && _answer->result.how == pop_result::end::popped) {
+        // Who left while it waited takes nothing along. Who did not wait is answered as after any
+        // other command: a client may well have closed its own side only.
+        if (_who.gone.abort_requested() && _answer->result.how == pop_result::end::popped &&
+            !_answer->at_once) {
             co_await give_back(std::move(_answer->result));
             _answer.reset();
         }
