@@ -115,7 +115,7 @@ std::optional<patience> read_timeout(client& who, std::string_view text) {
 
 struct pop_answer {
     bool wrong_type = false;
-    bool busy = false;  ///< a command over several cores has the turn: nothing was looked at
+    bool busy = false;     ///< a command over several cores has the turn: nothing was looked at
     bool at_once = false;  ///< the element was there already
     pop_result result{};
 

@@ -31,7 +31,8 @@ BOOST_AUTO_TEST_CASE(every_command_can_be_found_and_run) {
 
 BOOST_AUTO_TEST_CASE(a_command_that_may_have_keys_of_several_cores_has_a_way_for_them) {
     for (const command_spec* spec : all_commands()) {
-        const bool several = spec->find_keys || (spec->keys.first != 0 && spec->keys.first != spec->keys.last);
+        const bool several =
+            spec->find_keys || (spec->keys.first != 0 && spec->keys.first != spec->keys.last);
         if (several && spec->on_keys) {
             BOOST_TEST(spec->in_time, spec->name);
         }
@@ -43,14 +44,16 @@ BOOST_AUTO_TEST_CASE(keys_are_found_by_their_positions) {
     const auto keys = keys_of(*find_command("del"), request{del});
     BOOST_TEST((keys == std::vector<std::string_view>{"a", "b", "c"}));
     const std::string_view blpop[] = {"BLPOP", "a", "b", "0"};
-    BOOST_TEST((keys_of(*find_command("blpop"), request{blpop}) == std::vector<std::string_view>{"a", "b"}));
+    BOOST_TEST((keys_of(*find_command("blpop"), request{blpop}) ==
+                std::vector<std::string_view>{"a", "b"}));
     const std::string_view ping[] = {"PING", "a"};
     BOOST_TEST(keys_of(*find_command("ping"), request{ping}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_owned_request_keeps_its_arguments_after_the_bytes_are_gone) {
     std::string bytes = "SETkey";
-    const std::string_view views[] = {std::string_view(bytes).substr(0, 3), std::string_view(bytes).substr(3), ""};
+    const std::string_view views[] = {std::string_view(bytes).substr(0, 3),
+                                      std::string_view(bytes).substr(3), ""};
     const owned_request owned{request{views}};
     bytes.assign(bytes.size(), '?');
     BOOST_TEST(owned.size() == 3u);

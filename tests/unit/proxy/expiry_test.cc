@@ -20,7 +20,8 @@ BOOST_AUTO_TEST_CASE(times_from_now_are_added) {
 }
 
 BOOST_AUTO_TEST_CASE(times_since_1970_are_told_from_the_wall_clock) {
-    const auto when = to_instant(wall_clock_ms() + 10'000, time_unit::milliseconds, time_origin::epoch, now);
+    const auto when =
+        to_instant(wall_clock_ms() + 10'000, time_unit::milliseconds, time_origin::epoch, now);
     BOOST_REQUIRE(when.has_value());
     // The wall clock goes on between the two looks at it.
     BOOST_TEST((*when - now <= 10s));
@@ -40,6 +41,7 @@ BOOST_AUTO_TEST_CASE(times_beyond_redis_milliseconds_are_refused) {
 BOOST_AUTO_TEST_CASE(what_is_left_is_told_as_redis_does) {
     BOOST_TEST(milliseconds_left(shards::lifetime{}, now) == -2);
     BOOST_TEST(milliseconds_left(shards::lifetime{.present = true}, now) == -1);
-    BOOST_TEST(milliseconds_left(shards::lifetime{.present = true, .until = now + 30s}, now) == 30'000);
+    BOOST_TEST(milliseconds_left(shards::lifetime{.present = true, .until = now + 30s}, now) ==
+               30'000);
     BOOST_TEST(milliseconds_left(std::optional(now + 1ns), now) == 1);
 }

@@ -9,11 +9,13 @@ constexpr uint64_t gibibyte = 1ULL << 30;
 }
 
 BOOST_AUTO_TEST_CASE(a_large_machine_gives_half_a_gibibyte_a_core) {
-    BOOST_TEST(default_memory({.cores = 4, .memory_bytes = 64 * gibibyte, .aio_free = 0}) == 2 * gibibyte);
+    BOOST_TEST(default_memory({.cores = 4, .memory_bytes = 64 * gibibyte, .aio_free = 0}) ==
+               2 * gibibyte);
 }
 
 BOOST_AUTO_TEST_CASE(a_small_machine_gives_half_of_its_memory) {
-    BOOST_TEST(default_memory({.cores = 8, .memory_bytes = gibibyte, .aio_free = 0}) == gibibyte / 2);
+    BOOST_TEST(default_memory({.cores = 8, .memory_bytes = gibibyte, .aio_free = 0}) ==
+               gibibyte / 2);
 }
 
 BOOST_AUTO_TEST_CASE(linux_aio_is_chosen_while_its_requests_fit_into_the_kernels_limit) {

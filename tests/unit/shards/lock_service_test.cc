@@ -34,9 +34,9 @@ SEASTAR_TEST_CASE(expired_locks_give_their_memory_back_without_being_asked_for) 
     for (int i = 0; i < 2'000; ++i) {
         const std::string name = "lock:" + std::to_string(i);
         const lock_key key{0, name, locks.hasher().place(name).bucket};
-        const auto stored =
-            locks.table().set({.key = key, .value = "me", .expiry = expiry_change::at(read_clock() + 1ms)},
-                              read_clock());
+        const auto stored = locks.table().set(
+            {.key = key, .value = "me", .expiry = expiry_change::at(read_clock() + 1ms)},
+            read_clock());
         BOOST_REQUIRE(stored.has_value());
     }
     while (locks.table().stats().keys > 0) {
