@@ -45,6 +45,65 @@ struct limit_options {
     milliseconds idle{0};
 };
 
+/// A slice of the lock keys and the masters that vote on it. No stripes at all: locks live in this
+/// process' own memory.
+struct stripe_options {
+    /// Part of the hash that places keys (shards/core/stripe_map.hh): a renamed stripe is another
+    /// one.
+    std::string name;
+    /// An odd number, so that there is no tie to break; each a server of its own.
+    std::vector<redis_address> masters;
+};
+
+/// What to do with a TTL that is longer than the longest lease.
+enum class long_ttls : uint8_t {
+    renew,   ///< the lease is renewed for as long as the entry lives
+    refuse,  ///< the command is refused
+};
+
+/// What masters hold for us.
+struct lease_options {
+    /// How much longer than a grant its lease is, at least: the next grant of the key then needs no
+    /// master.
+    milliseconds slack{5'000};
+    /// The longest lease. A master that has forgotten its keys must not vote for this long, so it
+    /// is the price of a crash; one value for the whole fleet.
+    milliseconds max_ttl{600'000};
+    /// The lease of an entry without a TTL; it is renewed every third of it.
+    milliseconds untimed{30'000};
+    lockkeeper::config::long_ttls long_ttls = lockkeeper::config::long_ttls::renew;
+};
+
+/// When a master may vote that has never been admitted, or whose whole group forgot.
+enum class first_admission : uint8_t {
+    automatic,  ///< strict for three masters or more, quick for one
+    strict,     ///< after the longest lease
+    quick,      ///< at once: nobody else uses these masters, and nobody did lately
+};
+
+/// When the counters of fences are lost on a majority.
+enum class fence_recovery : uint8_t {
+    clock,   ///< go on from the wall clock
+    strict,  ///< stay closed
+};
+
+/// How masters are talked to.
+struct master_options {
+    /// The longest that a round waits for votes; short TTLs wait for a tenth of themselves.
+    milliseconds timeout{250};
+    milliseconds connect_timeout{1'000};
+    /// An idle connection is pinged this often.
+    milliseconds ping{1'000};
+    /// A connection that owes an answer for this long is cut: the other side is gone or stuck.
+    milliseconds silence{2'000};
+    /// The longest pause between two attempts to connect.
+    milliseconds reconnect{2'000};
+    lockkeeper::config::first_admission admission = lockkeeper::config::first_admission::automatic;
+    lockkeeper::config::fence_recovery fence_recovery = lockkeeper::config::fence_recovery::clock;
+    /// PEM file of the authorities that sign certificates of masters; the system's if empty.
+    std::string tls_ca{};
+};
+
 /// How the process ends.
 struct shutdown_options {
     /// What a SIGTERM may take: replies under way are written, then connections are cut.
@@ -61,6 +120,9 @@ struct config {
     std::optional<redis_address> data{};
     /// Patterns of the keys that are locks, as in Redis' KEYS; means something with `data` only.
     std::vector<std::string> locks = {"*"};
+    std::vector<stripe_options> stripes{};
+    lease_options leases{};
+    master_options masters{};
 };
 
 }  // namespace lockkeeper::config

@@ -10,6 +10,7 @@
 
 #include "config/nearest.hh"
 #include "config/options.hh"
+#include "config/stripes.hh"
 
 namespace lockkeeper::config {
 
@@ -62,6 +63,7 @@ public:
                  "limits.argument_bytes is larger than limits.query_bytes: such an argument could "
                  "never be read; raise query_bytes"});
         }
+        check_leases();
         if (!_mistakes.empty()) {
             return std::unexpected(std::move(_mistakes));
         }
@@ -72,6 +74,23 @@ private:
     void complain(const YAML::Mark& where, std::string text) {
         // yaml-cpp counts from 0 and says -1 for "somewhere".
         _mistakes.push_back({_file, where.line + 1, where.column + 1, std::move(text)});
+    }
+
+    /// What only the options together can get wrong.
+    void check_leases() {
+        if (!_mistakes.empty()) {
+            return;
+        }
+        if (_config.leases.untimed > _config.leases.max_ttl) {
+            _mistakes.push_back({_file, 0, 0,
+                                 "leases.untimed is longer than leases.max_ttl: no lease may be; "
+                                 "raise max_ttl or lower untimed"});
+        }
+        if (_config.masters.silence < _config.masters.timeout) {
+            _mistakes.push_back({_file, 0, 0,
+                                 "masters.silence is shorter than masters.timeout: a connection "
+                                 "would be cut while a round still waits; raise silence"});
+        }
     }
 
     void read_sections(const YAML::Node& root) {
@@ -96,8 +115,15 @@ private:
                 read_locks(entry.second);
                 continue;
             }
+            if (name == "stripes") {
+                _config.stripes =
+                    read_stripes(entry.second, [this](const YAML::Mark& where, std::string text) {
+                        complain(where, std::move(text));
+                    });
+                continue;
+            }
             auto sections = known_sections();
-            sections.insert(sections.end(), {"data", "locks"});
+            sections.insert(sections.end(), {"data", "locks", "stripes"});
             if (std::ranges::find(sections, name) == sections.end()) {
                 complain(entry.first.Mark(),
                          fmt::format("unknown section '{}'{}", name, hint(name, sections)));
@@ -115,6 +141,11 @@ private:
         auto address = parse_redis_address(node.Scalar());
         if (!address) {
             complain(node.Mark(), fmt::format("'data': {}", address.error()));
+            return;
+        }
+        if (address->tls) {
+            complain(node.Mark(),
+                     "'data': rediss:// (TLS) is not supported for data yet; use redis://");
             return;
         }
         _config.data = std::move(*address);
@@ -237,7 +268,7 @@ std::string to_yaml(const config& all) {
             text += fmt::format("  - '{}'\n", pattern);
         }
     }
-    return text;
+    return text + show_stripes(all.stripes);
 }
 
 }  // namespace lockkeeper::config

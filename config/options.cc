@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "config/units.hh"
 
 namespace lockkeeper::config {
@@ -78,6 +81,40 @@ struct word {
     static std::string show(const config& all) { return all.*Section.*Member; }
 };
 
+/// Text that may be empty; in the file that is ''.
+template <auto Section, auto Member>
+struct path {
+    static result set(config& all, std::string_view text) {
+        all.*Section.*Member = std::string(text);
+        return {};
+    }
+    static std::string show(const config& all) {
+        const std::string& value = all.*Section.*Member;
+        return value.empty() ? "''" : value;
+    }
+};
+
+/// One of a few words; their order is that of the enumeration.
+template <auto Section, auto Member, const auto& Words>
+struct choice {
+    static result set(config& all, std::string_view text) {
+        const auto found = std::ranges::find(Words, text);
+        if (found == std::end(Words)) {
+            return std::unexpected(fmt::format("'{}' is not one of them", text));
+        }
+        using type = std::remove_reference_t<decltype(all.*Section.*Member)>;
+        all.*Section.*Member = static_cast<type>(found - std::begin(Words));
+        return {};
+    }
+    static std::string show(const config& all) {
+        return std::string(Words[static_cast<size_t>(all.*Section.*Member)]);
+    }
+};
+
+constexpr std::array<std::string_view, 2> long_ttl_words = {"renew", "refuse"};
+constexpr std::array<std::string_view, 3> admission_words = {"automatic", "strict", "quick"};
+constexpr std::array<std::string_view, 2> fence_recovery_words = {"clock", "strict"};
+
 template <typename Kind>
 constexpr option line(std::string_view section, std::string_view name, std::string_view accepts) {
     return {section, name, accepts, &Kind::set, &Kind::show};
@@ -86,6 +123,8 @@ constexpr option line(std::string_view section, std::string_view name, std::stri
 constexpr auto server = &config::server;
 constexpr auto limits = &config::limits;
 constexpr auto shutdown = &config::shutdown;
+constexpr auto leases = &config::leases;
+constexpr auto masters = &config::masters;
 constexpr uint64_t mebibyte = 1024 * 1024;
 constexpr int64_t hour = 3'600'000;
 
@@ -109,6 +148,26 @@ constexpr option table[] = {
     line<duration<limits, &limit_options::idle, 0, 24 * hour>>("limits", "idle", "0 to 24h"),
     line<duration<shutdown, &shutdown_options::deadline, 0, hour>>("shutdown", "deadline",
                                                                    "0 to 1h"),
+    line<duration<leases, &lease_options::slack, 100, hour>>("leases", "slack", "100ms to 1h"),
+    line<duration<leases, &lease_options::max_ttl, 1'000, 24 * hour>>("leases", "max_ttl",
+                                                                      "1s to 24h"),
+    line<duration<leases, &lease_options::untimed, 1'000, hour>>("leases", "untimed", "1s to 1h"),
+    line<choice<leases, &lease_options::long_ttls, long_ttl_words>>("leases", "long_ttls",
+                                                                    "renew or refuse"),
+    line<duration<masters, &master_options::timeout, 10, 60'000>>("masters", "timeout",
+                                                                  "10ms to 1m"),
+    line<duration<masters, &master_options::connect_timeout, 10, 60'000>>(
+        "masters", "connect_timeout", "10ms to 1m"),
+    line<duration<masters, &master_options::ping, 50, 60'000>>("masters", "ping", "50ms to 1m"),
+    line<duration<masters, &master_options::silence, 50, 60'000>>("masters", "silence",
+                                                                  "50ms to 1m"),
+    line<duration<masters, &master_options::reconnect, 10, 60'000>>("masters", "reconnect",
+                                                                    "10ms to 1m"),
+    line<choice<masters, &master_options::admission, admission_words>>(
+        "masters", "admission", "automatic, strict or quick"),
+    line<choice<masters, &master_options::fence_recovery, fence_recovery_words>>(
+        "masters", "fence_recovery", "clock or strict"),
+    line<path<masters, &master_options::tls_ca>>("masters", "tls_ca", "a PEM file"),
 };
 
 }  // namespace

@@ -88,19 +88,18 @@ std::expected<void, std::string> read_host(std::string_view text, redis_address&
 
 std::string redis_address::show() const {
     const bool is_ipv6 = host.find(':') != std::string::npos;
-    return fmt::format("redis://{}{}{}{}:{}/{}", password.empty() ? "" : user + ":<password>@",
-                       is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port, database);
+    return fmt::format("{}{}{}{}{}:{}/{}", tls ? encrypted : plain,
+                       password.empty() ? "" : user + ":<password>@", is_ipv6 ? "[" : "", host,
+                       is_ipv6 ? "]" : "", port, database);
 }
 
 std::expected<redis_address, std::string> parse_redis_address(std::string_view text) {
-    if (text.starts_with(encrypted)) {
-        return std::unexpected("rediss:// (TLS) is not supported yet; use redis://");
-    }
-    if (!text.starts_with(plain)) {
+    redis_address address;
+    address.tls = text.starts_with(encrypted);
+    if (!address.tls && !text.starts_with(plain)) {
         return std::unexpected("needs the form redis://[user:password@]host[:port][/database]");
     }
-    text.remove_prefix(plain.size());
-    redis_address address;
+    text.remove_prefix(address.tls ? encrypted.size() : plain.size());
     if (const size_t slash = text.rfind('/'); slash != std::string_view::npos) {
         const std::string_view database = text.substr(slash + 1);
         if (!database.empty() && !read_number(database, 1'000'000, address.database)) {

@@ -75,6 +75,9 @@ void raise_open_files_limit() {
 /// In a Seastar thread: things start from top to bottom and stop in reverse, also when a start
 /// fails.
 void serve(const config::config& settings) {
+    if (!settings.stripes.empty()) {
+        throw std::runtime_error("stripes are checked, but masters are not talked to yet");
+    }
     stop_signal stop;
     start_of_process();
 

@@ -28,7 +28,16 @@ BOOST_AUTO_TEST_CASE(nonsense_is_refused) {
     for (const char* text :
          {"", "cache", "http://cache", "redis://", "redis://:6379", "redis://h:0",
           "redis://h:65536", "redis://h:x", "redis://h/x", "redis://h/-1", "redis://user@h",
-          "redis://a:%4@h", "redis://a:%zz@h", "redis://[::1", "redis://[::1]x", "rediss://h"}) {
+          "redis://a:%4@h", "redis://a:%zz@h", "redis://[::1", "redis://[::1]x", "redisss://h"}) {
         BOOST_TEST(!parse_redis_address(text).has_value(), text);
     }
+}
+
+BOOST_AUTO_TEST_CASE(rediss_is_the_same_with_tls) {
+    const auto address = parse_redis_address("rediss://app:geheim@h:7000");
+    BOOST_REQUIRE(address.has_value());
+    BOOST_TEST(address->tls);
+    BOOST_TEST(address->host == "h");
+    BOOST_TEST(address->show() == "rediss://app:<password>@h:7000/0");
+    BOOST_TEST(!parse_redis_address("redis://h")->tls);
 }
