@@ -43,8 +43,20 @@ bool has_same_token(const acquire_or_renew_request& request, std::string_view he
 
 }  // namespace
 
+lock_table::lock_table(lock_table_options options, policy_book policies,
+                       waiting_room_options waiting)
+    : _policies(std::move(policies)), _keys(options), _room(_keys, _grants, _policies, waiting) {
+    _keys.watch_with(_room);
+}
+
 lock_result<set_outcome> lock_table::set(const set_request& request, instant now) {
-    lock_entry* const entry = _keys.find(request.key, now);
+    lock_entry* entry = _keys.find(request.key, now);
+    const bool only_if_absent = request.condition == set_condition::if_absent;
+    if (entry == nullptr && only_if_absent &&
+        !may_take(request.key, request.client, request.value, now)) {
+        was_refused(request.key, request.client, request.value, now);
+        return set_outcome{};
+    }
     const std::string* const text = entry ? entry->text() : nullptr;
     if (entry != nullptr && text == nullptr && looks_at_value(request)) {
         return wrong_type;
@@ -54,6 +66,14 @@ lock_result<set_outcome> lock_table::set(const set_request& request, instant now
         outcome.previous = *text;
     }
     if (!allows(request, entry != nullptr, text)) {
+        if (only_if_absent && is_resent(*entry, request)) {
+            entry->clear(lock_entry::orphaned);
+            entry->client = request.client;
+            outcome.stored = true;
+            replace_text(*entry, request.value, request.expiry, now);
+        } else if (only_if_absent) {
+            was_refused(request.key, request.client, request.value, now);
+        }
         return outcome;
     }
     outcome.stored = true;
@@ -62,6 +82,9 @@ lock_result<set_outcome> lock_table::set(const set_request& request, instant now
             _keys.create(request.key, std::string(request.value), request.expiry, now);
         if (!created) {
             return std::unexpected(created.error());
+        }
+        if (*created != nullptr) {
+            taken(**created, request.key, request.value, request.client, request.expiry, now);
         }
         return outcome;
     }
@@ -73,6 +96,15 @@ void lock_table::replace_text(lock_entry& entry, std::string_view value, expiry_
                               instant now) {
     std::string copy(value);
     _keys.reserve_expiry(entry, expiry);
+    if (const std::string* const text = entry.text(); text == nullptr || *text != copy) {
+        // Another owner: whoever had it has nothing to do with it any more.
+        _grants.leaving(entry, entry_watcher::reason::removed, now);
+        entry.clear(lock_entry::native);
+        entry.clear(lock_entry::bound);
+        entry.holds = 1;
+        entry.client = 0;
+        _keys.give_fence(entry, now);
+    }
     entry.value = std::move(copy);
     _keys.change_expiry(entry, expiry, now);
 }
@@ -92,6 +124,7 @@ lock_result<std::optional<std::string_view>> lock_table::get(const lock_key& key
 lock_result<compare_outcome> lock_table::remove_if(const remove_if_request& request, instant now) {
     lock_entry* const entry = _keys.find(request.key, now);
     if (entry == nullptr) {
+        _room.gave_up(request.key, caller_of(request.key, 0, request.comparand).token, now);
         return compare_outcome::absent;
     }
     const std::string* const text = entry->text();
@@ -100,9 +133,10 @@ lock_result<compare_outcome> lock_table::remove_if(const remove_if_request& requ
     }
     const bool equal = *text == request.comparand;
     if (equal != (request.compare == comparison::equal)) {
+        _room.gave_up(request.key, caller_of(request.key, 0, request.comparand).token, now);
         return compare_outcome::refused;
     }
-    _keys.remove(*entry);
+    _keys.remove(*entry, now);
     return compare_outcome::done;
 }
 
@@ -146,10 +180,17 @@ lock_result<acquire_or_renew_outcome> lock_table::acquire_or_renew(
         if (!request.may_create) {
             return acquire_or_renew_outcome{.what = result::refused};
         }
+        if (!may_take(request.key, request.client, request.value, now)) {
+            was_refused(request.key, request.client, request.value, now);
+            return acquire_or_renew_outcome{.what = result::refused};
+        }
         const auto created =
             _keys.create(request.key, std::string(request.value), request.expiry, now);
         if (!created) {
             return std::unexpected(created.error());
+        }
+        if (*created != nullptr) {
+            taken(**created, request.key, request.value, request.client, request.expiry, now);
         }
         return acquire_or_renew_outcome{.what = result::acquired};
     }
@@ -158,6 +199,7 @@ lock_result<acquire_or_renew_outcome> lock_table::acquire_or_renew(
         return wrong_type;
     }
     if (!has_same_token(request, *text)) {
+        was_refused(request.key, request.client, request.value, now);
         return acquire_or_renew_outcome{.what = result::refused, .held_until = entry->until()};
     }
     replace_text(*entry, request.value, request.expiry, now);
@@ -188,7 +230,7 @@ lock_result<int64_t> lock_table::increment(const lock_key& key, int64_t by, inst
 bool lock_table::remove(const lock_key& key, instant now) {
     lock_entry* const entry = _keys.find(key, now);
     if (entry != nullptr) {
-        _keys.remove(*entry);
+        _keys.remove(*entry, now);
     }
     return entry != nullptr;
 }

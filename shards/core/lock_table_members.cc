@@ -65,7 +65,7 @@ lock_result<release_outcome> lock_table::release(const reentrant_request& reques
         return std::unexpected(holds.error());
     }
     if (*holds <= 0) {
-        _keys.remove(*entry);
+        _keys.remove(*entry, now);
         return release_outcome{.what = result::freed};
     }
     _keys.reserve_expiry(*entry, request.expiry);
@@ -159,7 +159,7 @@ lock_result<bool> lock_table::hash_remove(const lock_key& key, std::string_view 
     }
     _keys.changed(*entry);
     if (fields->size() == 0) {
-        _keys.remove(*entry);
+        _keys.remove(*entry, now);
     }
     return true;
 }
@@ -228,7 +228,7 @@ lock_result<std::optional<std::string>> lock_table::list_pop(const lock_key& key
     std::string value = list->pop(end);
     _keys.changed(*entry);
     if (list->size() == 0) {
-        _keys.remove(*entry);
+        _keys.remove(*entry, now);
     }
     return value;
 }
