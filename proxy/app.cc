@@ -72,6 +72,22 @@ void raise_open_files_limit() {
     }
 }
 
+/// A grant that ended before its time is told to the client that had it, if that can be told, and
+/// on a channel for everybody else.
+void tell_losses(ss::sharded<shards::lock_service>& locks, ss::sharded<pubsub>& messages,
+                 ss::sharded<clients>& everyone) {
+    locks
+        .invoke_on_all([&](shards::lock_service& core) {
+            core.tell_losses_to([&messages, &everyone](shards::lost_grant what) {
+                messages.local().announce(
+                    {.channel = "lockkeeper:lost",
+                     .payload = fmt::format("{} {} {}", what.key, what.owner, what.fence)});
+                everyone.local().tell_lost(std::move(what));
+            });
+        })
+        .get();
+}
+
 /// In a Seastar thread: things start from top to bottom and stop in reverse, also when a start
 /// fails.
 void serve(const config::config& settings) {
@@ -101,6 +117,7 @@ void serve(const config::config& settings) {
     ss::sharded<clients> everyone;
     everyone.start().get();
     auto stop_clients = ss::deferred_stop(everyone);
+    tell_losses(locks, messages, everyone);
 
     ss::sharded<listener> listeners;
     listeners.start(settings, std::ref(locks), std::ref(messages), std::ref(everyone)).get();

@@ -71,6 +71,19 @@ void client::relay(const protocol::reply& what) {
     hold_or_wake();
 }
 
+void client::tell_lost(const shards::lost_grant& what) {
+    if (reply.spoken() == protocol::version::resp2) {
+        return;
+    }
+    protocol::reply_writer writer(in_reply ? _held_messages : output, reply.spoken());
+    writer.push(4);
+    writer.bulk("lk.lost");
+    writer.bulk(what.key);
+    writer.bulk(what.owner);
+    writer.integer(static_cast<int64_t>(what.fence));
+    hold_or_wake();
+}
+
 void client::hold_or_wake() {
     if (output.size() + _held_messages.size() > all.settings.limits.output_bytes) {
         cut();  // it does not read, and nobody may make us keep its messages for ever

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <seastar/core/abort_source.hh>
@@ -16,7 +17,7 @@
 #include "protocol/reply_writer.hh"
 #include "proxy/owned_request.hh"
 #include "proxy/pubsub.hh"
-#include "shards/core/lock_types.hh"
+#include "shards/core/grant_types.hh"
 
 namespace lockkeeper::proxy {
 
@@ -89,6 +90,8 @@ public:
     /// whole.
     bool in_reply = false;
     bool unblocked_with_error = false;
+    bool lives_with_locks = false;  ///< some locks may end with this connection
+    bool has_more = false;          ///< bytes of further commands have come with the present one
     /// Fires when the peer has hung up or somebody cuts the connection: waits end.
     ss::abort_source gone{};
 
@@ -116,12 +119,16 @@ public:
     void deliver(const message& what) override;
     /// A message of the upstream, as it came.
     void relay(const protocol::reply& what);
+    /// A lock of this client's has ended before its time. RESP2 has no words for it.
+    void tell_lost(const shards::lost_grant& what);
     /// The reply under way is whole, or has not begun yet and may take long: in_reply ends, and
     /// messages that came meanwhile follow.
     void end_reply();
 
     /// Ends the connection now.
     virtual void cut() = 0;
+    /// Calls back once when the client has sent something more, or has left.
+    virtual void when_heard(std::function<void()> call) = 0;
 
 protected:
     /// `output` has grown out of turn.

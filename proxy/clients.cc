@@ -1,10 +1,18 @@
 #include "proxy/clients.hh"
 
 #include <seastar/core/smp.hh>
+#include <seastar/util/log.hh>
 
 #include "proxy/client.hh"
+#include "shards/background.hh"
 
 namespace lockkeeper::proxy {
+
+namespace {
+
+ss::logger log("clients");
+
+}  // namespace
 
 void clients::add(client& who) {
     _by_id.emplace(who.id, &who);
@@ -23,6 +31,20 @@ void clients::for_each(const std::function<void(client&)>& visit) const {
     for (const auto& [id, who] : _by_id) {
         visit(*who);
     }
+}
+
+void clients::tell_lost(shards::lost_grant what) {
+    if (what.client == 0 || _gate.is_closed()) {
+        return;
+    }
+    const ss::shard_id core = core_of_client(what.client);
+    shards::background(_gate, log, "telling of a lost lock", [this, core, what = std::move(what)] {
+        return container().invoke_on(core, [what](clients& there) {
+            if (client* const who = there.find(what.client)) {
+                who->tell_lost(what);
+            }
+        });
+    });
 }
 
 uint64_t client_id(uint64_t number_on_core) {

@@ -19,7 +19,9 @@ core_replies run_all(shards::lock_service& locks, const core_batch& batch) {
         const auto views = item.request.views();
         const protocol::request request{views};
         protocol::reply_writer writer(replies.bytes, item.spoken);
-        item.spec->on_keys({request, item.database, locks, shards::read_clock(), writer});
+        const auto now = shards::read_clock();
+        item.spec->on_keys({request, item.database, locks, now, writer, item.client});
+        locks.settle(now);
         replies.ends.push_back(replies.bytes.size());
     }
     return replies;
