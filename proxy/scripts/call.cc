@@ -63,6 +63,18 @@ int64_t call::milliseconds_until(std::optional<instant> end) const {
     return end ? std::chrono::ceil<milliseconds>(*end - now).count() : -1;
 }
 
+bool call::is_kept(const shards::lock_key& absent, std::string_view owner) const {
+    if (table.may_take(absent, client, owner, now)) {
+        return false;
+    }
+    table.was_refused(absent, client, owner, now);
+    return true;
+}
+
+int64_t call::retry_hint(const shards::lock_key& of) const {
+    return milliseconds_until(table.free_again(of, now));
+}
+
 int64_t call::pttl(const shards::lock_key& of) const {
     const auto life = table.lifetime_of(of, now);
     return life.present ? milliseconds_until(life.until) : -2;

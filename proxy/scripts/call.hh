@@ -67,6 +67,7 @@ struct call {
     shards::instant now;
     int64_t wall_ms;  ///< Unix time, for what clients say in those terms
     effects& out;
+    uint64_t client = 0;  ///< who asks
 
     const idioms::traits& behaviour() const { return script.behaviour; }
 
@@ -86,6 +87,10 @@ struct call {
 
     /// PTTL: milliseconds left, -1 without an end, -2 without a key.
     int64_t pttl(const shards::lock_key& of) const;
+    /// Absent, but not for the taking: kept for somebody, or held by another proxy.
+    bool is_kept(const shards::lock_key& absent, std::string_view owner) const;
+    /// What to tell a client that was refused: ms after which it is worth trying again.
+    int64_t retry_hint(const shards::lock_key& of) const;
     int64_t milliseconds_until(std::optional<shards::instant> end) const;
 
     /// What PEXPIRE makes of a number of milliseconds: 0 or less is a moment that has passed.

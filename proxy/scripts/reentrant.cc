@@ -98,7 +98,11 @@ answer reentrant_acquire(const call& c) {
         won.fence = *fence;
     }
     const auto acquired = c.table.acquire(
-        {.key = key, .owner = c.text(role::owner), .expiry = expiry_change::at(*end)}, c.now);
+        {.key = key,
+         .owner = c.text(role::owner),
+         .expiry = expiry_change::at(*end),
+         .client = c.client},
+        c.now);
     if (!acquired) {
         return fails(acquired.error());
     }

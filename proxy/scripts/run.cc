@@ -11,7 +11,33 @@ using idioms::operation;
 using idioms::role;
 using idioms::script_reply;
 
+namespace {
+
+answer carry_out(const call& c);
+
+}  // namespace
+
+/// Where masters stand behind the table, they hold the locks of a script; what it keeps beside them
+/// (latches, queues, counters) is memory of ours.
 answer run(const call& c) {
+    if (!c.table.has_leases()) {
+        return carry_out(c);
+    }
+    std::vector<std::string_view> locks;
+    for (size_t i = 0; i < c.keys.size(); ++i) {
+        if (call::role_at(c.script.keys, i) == role::lock) {
+            locks.push_back(c.keys[i]);
+        }
+    }
+    c.table.lease_only(locks);
+    auto done = carry_out(c);
+    c.table.lease_only(std::nullopt);
+    return done;
+}
+
+namespace {
+
+answer carry_out(const call& c) {
     switch (c.script.op) {
         case operation::acquire_if_absent:
             return acquire_if_absent(c);
@@ -115,6 +141,8 @@ answer run(const call& c) {
     }
     return fails({.text = "ERR this script is recognised, but not supported yet"});
 }
+
+}  // namespace
 
 std::vector<std::string_view> stored_keys(const idioms::known_script& script,
                                           std::span<const std::string_view> keys) {

@@ -44,8 +44,10 @@ attempt<bool> all_mine(const call& c) {
 }
 
 bool all_absent(const call& c) {
-    return std::ranges::none_of(
-        c.keys, [&c](std::string_view name) { return c.table.exists(c.named(name), c.now); });
+    return std::ranges::none_of(c.keys, [&c](std::string_view name) {
+        return c.table.exists(c.named(name), c.now) ||
+               c.is_kept(c.named(name), c.text(role::token));
+    });
 }
 
 /// SET of every key. The table may be full half way: then none of them stays.

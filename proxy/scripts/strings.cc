@@ -65,7 +65,8 @@ answer acquire_if_absent(const call& c) {
     const auto set = c.table.set({.key = c.lock(),
                                   .value = c.text(role::token),
                                   .condition = shards::set_condition::if_absent,
-                                  .expiry = *expiry},
+                                  .expiry = *expiry,
+                                  .client = c.client},
                                  c.now);
     if (!set) {
         return fails(set.error());
@@ -87,9 +88,13 @@ answer acquire_or_renew(const call& c) {
         if (c.has(role::allow_new) && c.text(role::allow_new) != "yes") {
             return ended(outcome::absent);
         }
+        if (c.is_kept(key, mine->value)) {
+            return ended(outcome::refused);
+        }
         return store(c, key, mine->value, outcome::granted);
     }
     if (!mine->owns(**held)) {
+        c.table.was_refused(key, c.client, mine->value, c.now);
         return ended(outcome::refused);
     }
     return c.behaviour().rewrites ? store(c, key, mine->value, outcome::renewed) : prolong(c, key);

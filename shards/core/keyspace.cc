@@ -33,7 +33,9 @@ lock_entry* keyspace::find(const lock_key& key, instant now) {
     assert(key.database < _databases.size());
     const auto& held = _databases[key.database].held;
     lock_entry* const entry = held ? held->map.find(key.hash.value, key.name) : nullptr;
-    if (entry == nullptr || !entry->expired(now)) {
+    if (entry == nullptr ||
+        (!entry->expired(now) &&
+         (!entry->has(lock_entry::leased) || _leases->is_valid(key, now)))) [[likely]] {
         return entry;
     }
     expire(*entry, now);
@@ -61,7 +63,8 @@ lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::paylo
     if (now < _options.grants_from) {
         return std::unexpected(lock_error::starting);
     }
-    if (_fences.left() == 0) {
+    const bool leased = _leases != nullptr && needs_lease(key, value);
+    if (!leased && _fences.left() == 0) {
         return std::unexpected(lock_error::no_fence);
     }
     // What can throw comes first: a lock must not stay behind without its expiry.
@@ -71,18 +74,39 @@ lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::paylo
     if (ends) {
         into.held->heap.reserve_one();
     }
-    lock_entry& entry = into.held->map.insert(lock_entry::make(key, std::move(value)));
+    auto fresh = lock_entry::make(key, std::move(value));
+    if (leased) {
+        const auto fence = _leases->fence(key, ends ? expiry.when : end_of_time, now);
+        if (!fence) {
+            return std::unexpected(lock_error::no_lease);
+        }
+        fresh->fence = *fence;
+        fresh->set(lock_entry::leased);
+        fresh->set_granted_at(now);
+    }
+    lock_entry& entry = into.held->map.insert(std::move(fresh));
     if (ends) {
         into.held->heap.set(entry, expiry.when);
     }
     ++_keys;
-    give_fence(entry, now);
+    if (!leased) {
+        give_fence(entry, now);
+    }
     changed(entry);
     return &entry;
 }
 
+/// Signal lists wake clients of this proxy, and the keys beside a lock live and die with it.
+bool keyspace::needs_lease(const lock_key& key, const lock_entry::payload& value) const {
+    return !std::holds_alternative<std::unique_ptr<signal_list>>(value) &&
+           (!_leased_only || std::ranges::find(*_leased_only, key.name) != _leased_only->end());
+}
+
 bool keyspace::give_fence(lock_entry& entry, instant now) {
-    const auto fence = _fences.next();
+    const auto fence = entry.has(lock_entry::leased)
+                           ? _leases->fence({entry.database(), entry.name(), key_hash{entry.hash()}},
+                                            entry.until().value_or(end_of_time), now)
+                           : _fences.next();
     if (!fence) {
         return false;
     }
@@ -151,6 +175,10 @@ void keyspace::change_expiry(lock_entry& entry, expiry_change change, instant no
             break;
     }
     changed(entry);
+    if (entry.has(lock_entry::leased)) {
+        _leases->needed_until({entry.database(), entry.name(), key_hash{entry.hash()}},
+                              entry.until().value_or(end_of_time), now);
+    }
     if (entry.has(lock_entry::awaited)) {
         _watcher->rescheduled(entry, now);
     }

@@ -5,13 +5,16 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shards/core/clock.hh"
 #include "shards/core/entry_map.hh"
 #include "shards/core/expiry_heap.hh"
 #include "shards/core/fence_counter.hh"
+#include "shards/core/lease_source.hh"
 #include "shards/core/lock_entry.hh"
 #include "shards/core/lock_types.hh"
 
@@ -70,6 +73,11 @@ public:
     const lock_table_options& options() const { return _options; }
     fence_counter& fences() { return _fences; }
     void watch_with(entry_watcher& who) { _watcher = &who; }
+    /// From now on keys need leases, but for signal lists.
+    void lease_from(lease_source& source) { _leases = &source; }
+    lease_source* leases() const { return _leases; }
+    /// While a script runs: its locks. All other keys that it makes live here only, beside them.
+    void lease_only(std::optional<std::span<const std::string_view>> names) { _leased_only = names; }
 
     /// Null if absent. Removes the entry if it has expired.
     lock_entry* find(const lock_key& key, instant now);
@@ -112,6 +120,7 @@ private:
     };
 
     content& content_of(const lock_entry& entry) { return *_databases[entry.database()].held; }
+    bool needs_lease(const lock_key& key, const lock_entry::payload& value) const;
     void note_removal(uint64_t hash, uint64_t version);
     void expire(lock_entry& entry, instant now);
     void take_out(lock_entry& entry);
@@ -126,6 +135,8 @@ private:
     std::vector<uint64_t> _removals;
     fence_counter _fences;
     entry_watcher* _watcher = nullptr;
+    lease_source* _leases = nullptr;
+    std::optional<std::span<const std::string_view>> _leased_only;
     uint64_t _version = 0;
     size_t _keys = 0;
     size_t _entry_bytes = 0;

@@ -34,6 +34,7 @@ public:
         bound = 1 << 2,     ///< lives as long as its client's connection, or is renewed by it
         delays = 1 << 3,    ///< its policy has a lock-delay
         orphaned = 1 << 4,  ///< its client left at once: its owner may not know that it won
+        leased = 1 << 5,    ///< the masters hold it for us
     };
 
     struct deleter {

@@ -102,12 +102,23 @@ public:
     /// Whether somebody who does not wait may have a key that is absent. For scripts, which look
     /// before they act; set() and its kin ask by themselves.
     bool may_take(const lock_key& key, uint64_t client, std::string_view token, instant now);
+    /// When a key may be free again that cannot be taken now; a guess, for clients that wait by
+    /// themselves.
+    std::optional<instant> free_again(const lock_key& key, instant now);
     void was_refused(const lock_key& key, uint64_t client, std::string_view token, instant now);
     /// The client that took this key left without another word: its owner may come again and
     /// repeat its SET NX.
     void orphan(const lock_key& key, uint64_t client, instant now);
     /// A connection has ended.
     void client_left(uint64_t client, instant now) { _grants.client_left(client, now); }
+
+    // Leases, if there are masters behind the table.
+    void lease_from(lease_source& source) { _keys.lease_from(source); }
+    void lease_only(std::optional<std::span<const std::string_view>> names) {
+        _keys.lease_only(names);
+    }
+    bool has_leases() const { return _keys.leases() != nullptr; }
+    void lease_changed(const lock_key& key) { _room.stir(key); }
 
     // What has happened meanwhile.
     void settle(instant now) { _room.settle(now); }

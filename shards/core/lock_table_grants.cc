@@ -12,12 +12,27 @@ caller lock_table::caller_of(const lock_key& key, uint64_t client, std::string_v
 
 bool lock_table::may_take(const lock_key& key, uint64_t client, std::string_view token,
                           instant now) {
-    return _room.lines() == 0 || _room.may_take(key, caller_of(key, client, token), now);
+    return (_room.lines() == 0 && _keys.leases() == nullptr) || _room.may_take(key, caller_of(key, client, token), now);
 }
 
 void lock_table::was_refused(const lock_key& key, uint64_t client, std::string_view token,
                              instant now) {
     _room.refused(key, _keys.find(key, now), caller_of(key, client, token), now);
+}
+
+std::optional<instant> lock_table::free_again(const lock_key& key, instant now) {
+    if (const lock_entry* const entry = _keys.find(key, now)) {
+        return entry->until();
+    }
+    const lock_line* const line = _room.find(key);
+    instant when = now + std::chrono::milliseconds(50);
+    if (line != nullptr) {
+        when = std::max(when, line->closed_until);
+    }
+    if (_keys.leases() != nullptr) {
+        when = std::max(when, _keys.leases()->elsewhere_until(key).value_or(when));
+    }
+    return when;
 }
 
 lock_result<grant_outcome> lock_table::take(const grant_request& request, if_refused then,

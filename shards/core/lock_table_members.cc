@@ -21,6 +21,10 @@ std::unique_ptr<field_map> one_field(hash_field field) {
 lock_result<acquire_outcome> lock_table::acquire(const reentrant_request& request, instant now) {
     lock_entry* const entry = _keys.find(request.key, now);
     if (entry == nullptr) {
+        if (!may_take(request.key, request.client, request.owner, now)) {
+            was_refused(request.key, request.client, request.owner, now);
+            return acquire_outcome{.held_until = free_again(request.key, now)};
+        }
         const auto created =
             _keys.create(request.key, one_field({request.owner, "1"}), request.expiry, now);
         if (!created) {

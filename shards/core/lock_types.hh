@@ -41,6 +41,7 @@ enum class lock_error : uint8_t {
     upgrade,           ///< a shared owner asks for the exclusive lock
     deadlock,          ///< this wait would close a circle, and the policy refuses that
     no_fence,          ///< no number could be given; see fence_counter
+    no_lease,          ///< the masters do not hold the key for us (yet)
     starting,          ///< grants are not made yet; see lock_table_options::grants_from
 };
 
@@ -157,6 +158,7 @@ struct reentrant_request {
     lock_key key;
     std::string_view owner;
     expiry_change expiry = expiry_change::keep();
+    uint64_t client = 0;
 };
 
 struct acquire_outcome {

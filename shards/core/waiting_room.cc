@@ -85,6 +85,9 @@ void waiting_room::mark_awaited(const lock_line& line, instant now) {
 // ---- at the door --------------------------------------------------------------------------------
 
 bool waiting_room::may_take(const lock_key& key, caller who, instant now) {
+    if (_keys.leases() != nullptr && _keys.leases()->is_elsewhere(key, now)) {
+        return false;
+    }
     lock_line* const line = find(key);
     if (line == nullptr) {
         return true;
@@ -248,6 +251,11 @@ waiter* waiting_room::take_ended() {
 
 void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
     _grants.leaving(entry, why, now);
+    if (entry.has(lock_entry::leased)) {
+        const lock_key key{entry.database(), entry.name(), key_hash{entry.hash()}};
+        const lock_line* const waiting = find(key);
+        _keys.leases()->gone(key, waiting != nullptr && !waiting->queue.empty(), now);
+    }
     const bool delays = why == reason::expired && entry.has(lock_entry::delays);
     if (!entry.has(lock_entry::awaited) && !delays) {
         return;
@@ -267,6 +275,13 @@ void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
 
 void waiting_room::rescheduled(lock_entry& entry, instant) {
     lock_line* const line = find({entry.database(), entry.name(), key_hash{entry.hash()}});
+    if (line != nullptr && !line->is_linked()) {
+        _stirred.push_back(*line);
+    }
+}
+
+void waiting_room::stir(const lock_key& key) {
+    lock_line* const line = find(key);
     if (line != nullptr && !line->is_linked()) {
         _stirred.push_back(*line);
     }

@@ -69,6 +69,8 @@ public:
             serve_stirred(now);
         }
     }
+    /// Something about this key has changed that the table cannot see: its lease.
+    void stir(const lock_key& key);
     /// Deadlines, holders that ended, reservations: whatever is due.
     void advance(instant now);
     /// When advance() has something to do.
