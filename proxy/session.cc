@@ -381,7 +381,7 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
     if (spec.flags & flag_takes_lock && _taken_last.size() < remembered) {
         _taken_last.emplace_back(database, request[1]);
     }
-    if (core == ss::this_shard_id() && locks.turn_is_free()) {
+    if (core == ss::this_shard_id() && locks.turn_is_free() && locks.leases() == nullptr) {
         const auto now = shards::read_clock();
         spec.on_keys({request, database, locks, now, reply, id});
         locks.settle(now);

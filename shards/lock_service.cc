@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
+#include <seastar/core/coroutine.hh>
 #include <seastar/core/smp.hh>
 #include <utility>
 
@@ -78,8 +79,19 @@ void lock_service::pushed(uint32_t database, std::string_view key, instant now) 
     }
 }
 
+void lock_service::lease_from(lease_keeper& keeper) {
+    _leases = &keeper;
+    _table.lease_from(keeper);
+}
+
 void lock_service::finish(instant now) {
     _table.settle(now);
+    if (_leases != nullptr) {
+        if (_leases->has_wanted()) {
+            _leases->pursue(_leases->take_wanted(), now);
+        }
+        _leases->finish(now);
+    }
     if (_table.has_ended() || _table.has_lost()) [[unlikely]] {
         tell_ended();
     }
@@ -165,6 +177,48 @@ ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
         answer = {.how = lock_answer::end::granted, .given = tried->given};
     }
     return ss::make_ready_future<lock_answer>(answer);
+}
+
+/// Nobody else has it here; whether anybody has it elsewhere the masters know.
+ss::future<lock_answer> lock_service::acquire_with_lease(lock_order order) {
+    const auto outcome = co_await _leases->see_to(_leases->take_wanted());
+    if (outcome == lease_outcome::elsewhere) {
+        co_return lock_answer{};
+    }
+    const auto now = read_clock();
+    const auto tried = _table.take({.key = key(order.database, order.key),
+                                    .owner = order.owner,
+                                    .client = order.client,
+                                    .mode = order.mode,
+                                    .permits = order.permits,
+                                    .of = order.of,
+                                    .ttl = order.ttl,
+                                    .is_plain = order.is_parked},
+                                   lock_table::if_refused::may_ask_again, now);
+    (void)_leases->take_wanted();
+    settle(now);
+    if (!tried) {
+        co_return lock_answer{.how = lock_answer::end::failed, .error = tried.error()};
+    }
+    co_return tried->granted
+        ? lock_answer{.how = lock_answer::end::granted, .given = tried->given}
+        : lock_answer{};
+}
+
+ss::future<lock_result<std::optional<instant>>> lock_service::extend(
+    uint32_t database, std::string name, std::string owner, std::chrono::milliseconds ttl) {
+    const auto now = read_clock();
+    auto end = _table.extend_hold(key(database, name), owner, ttl, now);
+    std::vector<wanted_lease> wanted;
+    if (_leases != nullptr) {
+        wanted = _leases->take_wanted();
+    }
+    settle(now);
+    if (!wanted.empty() &&
+        co_await _leases->see_to(std::move(wanted)) != lease_outcome::ready) {
+        co_return std::unexpected(lock_error::no_lease);
+    }
+    co_return end;
 }
 
 ss::future<lock_answer> lock_service::wait_for(lock_order order, instant now) {

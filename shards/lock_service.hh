@@ -14,6 +14,7 @@
 #include "shards/core/clock.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
+#include "shards/lease_keeper.hh"
 #include "shards/lock_order.hh"
 #include "shards/waiting_client.hh"
 
@@ -43,6 +44,9 @@ public:
     ss::shard_id core_of(std::string_view key) const;
 
     lock_table& table() { return _table; }
+    /// Masters stand behind the table from now on; null: they do not.
+    void lease_from(lease_keeper& keeper);
+    lease_keeper* leases() { return _leases; }
     blocked_pops& waiting_pops() { return _waiting_pops; }
 
     /// Where announcements of this core's locks go, from now on. Without it nobody hears them.
@@ -66,6 +70,10 @@ public:
     ss::future<lock_answer> acquire_in_turn(lock_order order);
     /// Ends the wait of a client, if there is one: of a pop, or for a lock.
     bool cancel_wait(uint64_t client);
+    /// LK.EXTEND: the new end, once the masters hold it that long; nothing if not the owner.
+    ss::future<lock_result<std::optional<instant>>> extend(uint32_t database, std::string key,
+                                                           std::string owner,
+                                                           std::chrono::milliseconds ttl);
     /// A client's connection has ended.
     void client_left(uint64_t client);
 
@@ -94,6 +102,7 @@ private:
     void look_at(instant when);
     ss::future<lock_answer> acquire_now(lock_order order);
     ss::future<lock_answer> wait_for(lock_order order, instant now);
+    ss::future<lock_answer> acquire_with_lease(lock_order order);
 
     key_hasher _hasher;
     lock_table _table;
@@ -105,6 +114,7 @@ private:
     waiting_clients _waiting;
     std::set<uint64_t> _before_turn;  ///< clients whose acquire waits for the turn
     std::function<void(lost_grant)> _losses;
+    lease_keeper* _leases = nullptr;
     ss::timer<> _due_timer;
     instant _due_at = end_of_time;  ///< what the timer is set to
 };

@@ -72,10 +72,7 @@ ss::future<> extend(client& who, owned_request args) {
     const auto until = co_await who.all.locks.invoke_on(
         who.all.locks.local().core_of(args[1]),
         [ttl = *ttl, database = who.database, args](shards::lock_service& locks) {
-            const auto now = shards::read_clock();
-            auto end = locks.table().extend_hold(locks.key(database, args[1]), args[2], ttl, now);
-            locks.settle(now);
-            return end;
+            return locks.extend(database, std::string(args[1]), std::string(args[2]), ttl);
         });
     if (!until) {
         reply_lock_error(who.reply, until.error());

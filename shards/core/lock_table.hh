@@ -119,6 +119,8 @@ public:
     }
     bool has_leases() const { return _keys.leases() != nullptr; }
     void lease_changed(const lock_key& key) { _room.stir(key); }
+    /// Ends the waits of all who are in line for this key.
+    void refuse_line(const lock_key& key, lock_error error, instant now);
 
     // What has happened meanwhile.
     void settle(instant now) { _room.settle(now); }

@@ -20,6 +20,13 @@ void lock_table::was_refused(const lock_key& key, uint64_t client, std::string_v
     _room.refused(key, _keys.find(key, now), caller_of(key, client, token), now);
 }
 
+void lock_table::refuse_line(const lock_key& key, lock_error error, instant now) {
+    for (lock_line* line = _room.find(key); line != nullptr && !line->queue.empty();
+         line = _room.find(key)) {
+        _room.leave(line->queue.front(), waiter::state::refused, error, now);
+    }
+}
+
 std::optional<instant> lock_table::free_again(const lock_key& key, instant now) {
     if (const lock_entry* const entry = _keys.find(key, now)) {
         return entry->until();

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "shards/core/expiry_heap.hh"
+#include "shards/core/lease.hh"
+#include "shards/core/lock_types.hh"
+
+namespace lockkeeper::shards {
+
+/// The lease of one key, where a lease_keeper finds it.
+class lease_record {
+public:
+    using owner = std::unique_ptr<lease_record>;
+
+    lease_record(const lock_key& key, uint64_t record_hash, uint32_t group)
+        : database(key.database),
+          stripe(group),
+          _key_hash(key.hash),
+          _hash(record_hash),
+          _name(key.name) {}
+    virtual ~lease_record() = default;
+
+    std::string_view name() const { return _name; }
+    uint64_t hash() const { return _hash; }
+    lock_key key() const { return {database, _name, _key_hash}; }
+
+    const uint32_t database;
+    const uint32_t stripe;
+    lease held{};
+    bool is_idle = false;  ///< its entry has gone: to be looked at when the command is over
+
+    lease_record* next = nullptr;       ///< in its bucket; belongs to node_map
+    instant expiry{};                   ///< when it has something to do; belongs to the heap
+    uint32_t heap_index = not_in_heap;  ///< likewise
+
+private:
+    key_hash _key_hash;
+    uint64_t _hash;
+    std::string _name;
+};
+
+}  // namespace lockkeeper::shards

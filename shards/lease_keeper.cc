@@ -1,0 +1,443 @@
+#include "shards/lease_keeper.hh"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <memory>
+#include <seastar/core/coroutine.hh>
+#include <seastar/core/when_all.hh>
+#include <stdexcept>
+
+#include "shards/read_clock.hh"
+
+namespace lockkeeper::shards {
+
+namespace {
+
+using namespace std::chrono_literals;
+using phase = lease::phase;
+
+}  // namespace
+
+struct lease_keeper::record final : lease_record {
+    using lease_record::lease_record;
+    std::vector<ss::promise<>> waiting;  ///< commands, for a change of this lease
+};
+
+lease_keeper::lease_keeper(lock_table& table, stripe_map stripes, std::vector<lease_voters*> groups,
+                           std::function<void(instant)> changed)
+    : _table(table),
+      _stripes(std::move(stripes)),
+      _groups(std::move(groups)),
+      _changed(std::move(changed)),
+      _timer([this] { on_due(); }) {}
+
+lease_keeper::~lease_keeper() = default;
+
+ss::future<> lease_keeper::stop() {
+    _stopped = true;
+    _timer.cancel();
+    for (uint64_t at = 0; at != node_map<lease_record>::end_of_positions;) {
+        at = _records.visit_bucket(at, [](lease_record& one) {
+            for (auto& waiting : std::exchange(static_cast<record&>(one).waiting, {})) {
+                waiting.set_value();
+            }
+        });
+    }
+    return ss::make_ready_future<>();
+}
+
+// ---- records ------------------------------------------------------------------------------------
+
+/// Databases are separate, but share one map.
+uint64_t lease_keeper::hash_of(const lock_key& key) {
+    return key.hash.value ^ (key.database * 0x9E37'79B9'7F4A'7C15U);
+}
+
+lease_keeper::record* lease_keeper::find(const lock_key& key) {
+    return static_cast<record*>(_records.find(hash_of(key), key.name));
+}
+
+lease_keeper::record& lease_keeper::open(const lock_key& key) {
+    if (record* const known = find(key)) {
+        return *known;
+    }
+    _due.reserve_one();
+    const auto stripe = static_cast<uint32_t>(_stripes.stripe_of(key.name));
+    return static_cast<record&>(
+        _records.insert(std::make_unique<record>(key, hash_of(key), stripe)));
+}
+
+void lease_keeper::close(record& one) {
+    if (one.heap_index != not_in_heap) {
+        _due.remove(one);
+    }
+    std::erase(_idle, &one);
+    for (auto& waiting : std::exchange(one.waiting, {})) {
+        waiting.set_value();
+    }
+    _records.take(one).reset();
+}
+
+/// Random bits from the kernel, for ids that nobody may guess.
+uint64_t lease_keeper::random_number() {
+    if (_random_left == 0) {
+        if (getrandom(_random.data(), sizeof(_random), 0) != sizeof(_random)) {
+            throw std::runtime_error("the kernel has no random numbers");
+        }
+        _random_left = _random.size();
+    }
+    return _random[--_random_left];
+}
+
+/// Lets a lease decide something, and sends what it asks for.
+template <typename Work>
+void lease_keeper::with(record& one, instant now, Work work) {
+    lease_voters& group = *_groups[one.stripe];
+    std::vector<lease_action> out = std::exchange(_out, {});
+    out.clear();
+    work(one.held, lease_turn{.rules = group.rules(),
+                              .admitted = group.admitted(),
+                              .now = now,
+                              .random = random_number(),
+                              .out = out});
+    for (const lease_action& each : out) {
+        group.carry_out(each, one.key());
+    }
+    _out = std::move(out);
+    const instant due = one.held.wake_at(group.rules());
+    if (due != end_of_time) {
+        _due.set(one, due);
+    } else if (one.heap_index != not_in_heap) {
+        _due.remove(one);
+    }
+    schedule(now);
+}
+
+void lease_keeper::schedule(instant now) {
+    if (_stopped || _due.empty() || _due.top().expiry >= _timer_at) {
+        return;
+    }
+    _timer_at = _due.top().expiry;
+    const auto wait = std::max<std::chrono::nanoseconds>(_timer_at - now, 0ns) + 50us;
+    _timer.rearm(ss::timer<>::clock::now() + std::min<std::chrono::nanoseconds>(wait, 24h));
+}
+
+// ---- answers and time ---------------------------------------------------------------------------
+
+/// Something happened to a lease: who waits for it looks again, and what it can serve is served.
+void lease_keeper::after(record& one, instant now) {
+    const lock_key key = one.key();
+    const phase state = one.held.state();
+    const bool is_settled = state != phase::acquiring && !one.held.is_extending();
+    if (is_settled) {
+        for (auto& waiting : std::exchange(one.waiting, {})) {
+            waiting.set_value();
+        }
+    }
+    if (state == phase::unreachable) {
+        _table.refuse_line(key, lock_error::no_lease, now);
+    }
+    if (state == phase::lost) {
+        _table.exists(key, now);  // finds its entry void
+    }
+    _table.lease_changed(key);
+}
+
+template <typename Work>
+void lease_keeper::on_answer(const lock_key& key, Work work) {
+    record* const one = find(key);
+    if (one == nullptr || _stopped) {
+        return;  // given back meanwhile
+    }
+    const auto now = read_clock();
+    const auto before = one->held.state();
+    const auto valid = one->held.valid_until();
+    const bool extending = one->held.is_extending();
+    with(*one, now, work);
+    if (one->held.state() != before || one->held.valid_until() != valid ||
+        one->held.is_extending() != extending) {
+        after(*one, now);
+        _changed(now);
+    }
+}
+
+void lease_keeper::voted(const lock_key& key, attempt_id attempt, master_index from,
+                         const vote& answer) {
+    on_answer(key, [&](lease& held, const lease_turn& turn) {
+        held.on_vote(attempt, from, answer, turn);
+    });
+}
+
+void lease_keeper::raised(const lock_key& key, attempt_id attempt, master_index from, uint64_t to,
+                          bool confirmed) {
+    on_answer(key, [&](lease& held, const lease_turn& turn) {
+        held.on_raised(attempt, from, to, confirmed, turn);
+    });
+}
+
+void lease_keeper::renewed(const lock_key& key, attempt_id attempt, master_index from,
+                           const renewal_answer& answer) {
+    on_answer(key, [&](lease& held, const lease_turn& turn) {
+        held.on_renewed(attempt, from, answer, turn);
+    });
+}
+
+void lease_keeper::looked(const lock_key& key, attempt_id attempt,
+                          std::optional<std::string_view> holder,
+                          std::optional<std::chrono::nanoseconds> remaining) {
+    on_answer(key, [&](lease& held, const lease_turn& turn) {
+        held.on_looked(attempt, holder, remaining, turn);
+    });
+}
+
+void lease_keeper::link_lost(uint32_t stripe, master_index from) {
+    std::vector<std::pair<lock_key, std::string>> keys;
+    for (uint64_t at = 0; at != node_map<lease_record>::end_of_positions;) {
+        at = _records.visit_bucket(at, [&](lease_record& one) {
+            if (one.stripe == stripe &&
+                (one.held.state() == phase::acquiring || one.held.is_extending())) {
+                keys.emplace_back(one.key(), std::string(one.name()));
+            }
+        });
+    }
+    for (auto& [key, name] : keys) {
+        key.name = name;
+        on_answer(key,
+                  [&](lease& held, const lease_turn& turn) { held.on_link_lost(from, turn); });
+    }
+}
+
+void lease_keeper::on_due() {
+    _timer_at = end_of_time;
+    const auto now = read_clock();
+    bool any = false;
+    while (!_due.empty() && _due.top().expiry <= now) {
+        auto& one = static_cast<record&>(_due.top());
+        _due.remove(one);
+        const phase before = one.held.state();
+        with(one, now, [](lease& held, const lease_turn& turn) { held.on_time(turn); });
+        const phase state = one.held.state();
+        if ((state == phase::elsewhere || state == phase::unreachable || state == phase::lost) &&
+            state == before) {
+            try_again(one, now);
+        } else {
+            after(one, now);
+        }
+        any = true;
+    }
+    if (any) {
+        _changed(now);
+    }
+    schedule(read_clock());
+}
+
+/// A key that we do not have: if somebody is in line for it, once more; otherwise it is forgotten.
+void lease_keeper::try_again(record& one, instant now) {
+    const lock_line* const line = _table.line_of(one.key());
+    const bool is_wanted = line != nullptr && !line->queue.empty();
+    if (!is_wanted && one.waiting.empty()) {
+        close(one);
+        return;
+    }
+    if (!is_wanted || !one.held.may_try(now)) {
+        return;
+    }
+    const auto& rules = _groups[one.stripe]->rules();
+    const std::chrono::nanoseconds ttl =
+        line->queue.front().ttl ? std::chrono::nanoseconds(*line->queue.front().ttl)
+                                : rules.untimed;
+    with(one, now, [&](lease& held, const lease_turn& turn) {
+        held.acquire(ttl, {random_number(), random_number()}, turn);
+    });
+}
+
+// ---- what the table asks ------------------------------------------------------------------------
+
+std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until, instant now) {
+    record* const one = find(key);
+    std::optional<uint64_t> number;
+    if (one != nullptr && one->held.state() == phase::held) {
+        with(*one, now, [&](lease& held, const lease_turn& turn) {
+            const auto given = until == end_of_time ? held.grant_untimed(turn)
+                                                    : held.grant(until - now, turn);
+            if (given) {
+                number = given->fence;
+                held.needed_until(until);
+            }
+        });
+    }
+    if (!number) {
+        _wanted.push_back({.database = key.database,
+                           .name = std::string(key.name),
+                           .hash = key.hash,
+                           .until = until});
+    } else {
+        one->is_idle = false;
+    }
+    return number;
+}
+
+bool lease_keeper::is_valid(const lock_key& key, instant now) {
+    const record* const one = find(key);
+    return one != nullptr && one->held.state() == phase::held && now < one->held.valid_until();
+}
+
+bool lease_keeper::is_elsewhere(const lock_key& key, instant now) {
+    const record* const one = find(key);
+    return one != nullptr && one->held.state() == phase::elsewhere && !one->held.may_try(now);
+}
+
+std::optional<instant> lease_keeper::elsewhere_until(const lock_key& key) {
+    const record* const one = find(key);
+    return one != nullptr ? one->held.held_elsewhere_until() : std::nullopt;
+}
+
+void lease_keeper::needed_until(const lock_key& key, instant until, instant now) {
+    record* const one = find(key);
+    if (one == nullptr) {
+        return;
+    }
+    bool is_covered = false;
+    with(*one, now, [&](lease& held, const lease_turn& turn) {
+        held.needed_until(until);
+        is_covered = until == end_of_time || held.cover(until, turn);
+    });
+    if (!is_covered) {
+        _wanted.push_back({.database = key.database,
+                           .name = std::string(key.name),
+                           .hash = key.hash,
+                           .until = until,
+                           .is_cover = true});
+    }
+}
+
+void lease_keeper::gone(const lock_key& key, bool, instant) {
+    record* const one = find(key);
+    if (one != nullptr && !one->is_idle) {
+        one->is_idle = true;
+        _idle.push_back(one);
+    }
+}
+
+void lease_keeper::give_back_idle(instant now) {
+    for (record* const one : std::exchange(_idle, {})) {
+        const lock_key key = one->key();
+        const bool was_taken = !std::exchange(one->is_idle, false);
+        const lock_line* const line = _table.line_of(key);
+        if (was_taken || _table.exists(key, now) || (line != nullptr && !line->queue.empty())) {
+            continue;
+        }
+        if (one->held.state() == phase::held) {
+            with(*one, now, [](lease& held, const lease_turn& turn) { held.release(turn); });
+        }
+        if (one->waiting.empty() && one->held.state() != phase::acquiring) {
+            close(*one);
+        }
+    }
+}
+
+void lease_keeper::release_all(instant now) {
+    std::vector<record*> all;
+    for (uint64_t at = 0; at != node_map<lease_record>::end_of_positions;) {
+        at = _records.visit_bucket(at, [&](lease_record& one) {
+            if (!_table.exists(one.key(), now)) {
+                all.push_back(static_cast<record*>(&one));
+            }
+        });
+    }
+    for (record* const one : all) {
+        with(*one, now, [](lease& held, const lease_turn& turn) { held.release(turn); });
+    }
+}
+
+// ---- what commands wait for ---------------------------------------------------------------------
+
+ss::future<> lease_keeper::change_of(record& one) {
+    one.waiting.emplace_back();
+    return one.waiting.back().get_future();
+}
+
+ss::future<lease_outcome> lease_keeper::see_to_one(wanted_lease wanted) {
+    const lock_key key{wanted.database, wanted.name, wanted.hash};
+    // An extension may still be too short for what was wanted when it began; the second is not.
+    for (int tries = 0; tries < 3 && !_stopped; ++tries) {
+        record& one = open(key);
+        const auto now = read_clock();
+        const phase state = one.held.state();
+        const auto& rules = _groups[one.stripe]->rules();
+        if (state == phase::held) {
+            bool is_covered = false;
+            with(one, now, [&](lease& held, const lease_turn& turn) {
+                is_covered = wanted.until == end_of_time || held.cover(wanted.until, turn);
+            });
+            if (is_covered && !one.held.is_extending()) {
+                co_return lease_outcome::ready;
+            }
+            if (is_covered && one.held.has_fences(rules)) {
+                co_return lease_outcome::ready;
+            }
+        } else if (wanted.is_cover) {
+            co_return lease_outcome::unreachable;  // lost meanwhile
+        } else if (state != phase::acquiring) {
+            if (!one.held.may_try(now)) {
+                co_return state == phase::elsewhere ? lease_outcome::elsewhere
+                                                    : lease_outcome::unreachable;
+            }
+            const std::chrono::nanoseconds ttl =
+                wanted.until == end_of_time ? rules.untimed : wanted.until - now;
+            with(one, now, [&](lease& held, const lease_turn& turn) {
+                held.acquire(ttl, {random_number(), random_number()}, turn);
+            });
+        }
+        if (one.held.state() == phase::acquiring || one.held.is_extending()) {
+            co_await change_of(one);
+        }
+        record* const after_wait = find(key);
+        if (after_wait == nullptr) {
+            continue;
+        }
+        if (after_wait->held.state() == phase::elsewhere) {
+            co_return lease_outcome::elsewhere;
+        }
+        if (after_wait->held.state() == phase::unreachable) {
+            co_return lease_outcome::unreachable;
+        }
+        if (after_wait->held.state() == phase::held && !wanted.is_cover) {
+            co_return lease_outcome::ready;  // the command finds out whether it is enough
+        }
+    }
+    co_return lease_outcome::unreachable;
+}
+
+void lease_keeper::pursue(std::vector<wanted_lease> wanted, instant now) {
+    for (const wanted_lease& each : wanted) {
+        record& one = open({each.database, each.name, each.hash});
+        const phase state = one.held.state();
+        if (state == phase::held || state == phase::acquiring || !one.held.may_try(now)) {
+            continue;  // what is held is being extended already
+        }
+        const auto& rules = _groups[one.stripe]->rules();
+        with(one, now, [&](lease& held, const lease_turn& turn) {
+            held.acquire(each.until == end_of_time ? rules.untimed : each.until - now,
+                         {random_number(), random_number()}, turn);
+        });
+    }
+}
+
+ss::future<lease_outcome> lease_keeper::see_to(std::vector<wanted_lease> wanted) {
+    if (wanted.size() == 1) {
+        co_return co_await see_to_one(std::move(wanted.front()));
+    }
+    std::vector<ss::future<lease_outcome>> all;
+    for (wanted_lease& each : wanted) {
+        all.push_back(see_to_one(std::move(each)));
+    }
+    auto worst = lease_outcome::ready;
+    for (auto& each : all) {
+        worst = std::max(worst, co_await std::move(each));
+    }
+    co_return worst;
+}
+
+}  // namespace lockkeeper::shards

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <seastar/core/future.hh>
+#include <seastar/core/timer.hh>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shards/core/entry_map.hh"
+#include "shards/core/expiry_heap.hh"
+#include "shards/core/lease_record.hh"
+#include "shards/core/lease_source.hh"
+#include "shards/core/lock_table.hh"
+#include "shards/core/stripe_map.hh"
+#include "shards/lease_voters.hh"
+
+namespace lockkeeper::shards {
+
+namespace ss = seastar;
+
+/// A lease that a command found missing or too short.
+struct wanted_lease {
+    uint32_t database = 0;
+    std::string name;
+    key_hash hash;
+    instant until = end_of_time;
+    bool is_cover = false;  ///< the entry is there; only its end is not covered yet
+};
+
+enum class lease_outcome : uint8_t {
+    ready,        ///< held, for long enough
+    elsewhere,    ///< somebody else has it
+    unreachable,  ///< a majority of the masters could not be asked
+};
+
+/// The leases of this core's keys: gives the table its fences, and sees to it that the masters hold
+/// what the table holds. Decisions are core/lease's; this class gives them time, chance, and the
+/// masters of their stripe. Belongs to a lock_service.
+///
+/// Invariant: a key whose entry bears the mark `leased` has a record here.
+class lease_keeper final : public lease_source, public lease_answers {
+public:
+    /// `changed` is called, outside of any call of the table, when something may be served.
+    lease_keeper(lock_table& table, stripe_map stripes, std::vector<lease_voters*> groups,
+                 std::function<void(instant)> changed);
+    virtual ~lease_keeper();
+
+    /// No more work; leases end by themselves.
+    ss::future<> stop();
+    /// Gives all leases back that nobody needs for a promise.
+    void release_all(instant now);
+
+    // What a command left behind.
+    bool has_wanted() const { return !_wanted.empty(); }
+    std::vector<wanted_lease> take_wanted() { return std::exchange(_wanted, {}); }
+    /// Sees to all of them at once; the worst outcome counts.
+    ss::future<lease_outcome> see_to(std::vector<wanted_lease> wanted);
+    /// The same without waiting: who is in line is served when it is there.
+    void pursue(std::vector<wanted_lease> wanted, instant now);
+    /// The command is over: keys that are gone for good are given back.
+    void finish(instant now) {
+        if (!_idle.empty()) {
+            give_back_idle(now);
+        }
+    }
+
+    size_t size() const { return _records.size(); }
+
+    // lease_source
+    std::optional<uint64_t> fence(const lock_key& key, instant until, instant now) override;
+    bool is_valid(const lock_key& key, instant now) override;
+    bool is_elsewhere(const lock_key& key, instant now) override;
+    std::optional<instant> elsewhere_until(const lock_key& key) override;
+    void needed_until(const lock_key& key, instant until, instant now) override;
+    void gone(const lock_key& key, bool in_line, instant now) override;
+
+    // lease_answers
+    void voted(const lock_key& key, attempt_id attempt, master_index from,
+               const vote& answer) override;
+    void raised(const lock_key& key, attempt_id attempt, master_index from, uint64_t to,
+                bool confirmed) override;
+    void renewed(const lock_key& key, attempt_id attempt, master_index from,
+                 const renewal_answer& answer) override;
+    void looked(const lock_key& key, attempt_id attempt, std::optional<std::string_view> holder,
+                std::optional<std::chrono::nanoseconds> remaining) override;
+    void link_lost(uint32_t stripe, master_index from) override;
+
+private:
+    struct record;
+
+    static uint64_t hash_of(const lock_key& key);
+    record* find(const lock_key& key);
+    record& open(const lock_key& key);
+    void close(record& one);
+    template <typename Work>
+    void with(record& one, instant now, Work work);
+    template <typename Work>
+    void on_answer(const lock_key& key, Work work);
+    void after(record& one, instant now);
+    void give_back_idle(instant now);
+    void try_again(record& one, instant now);
+    void on_due();
+    void schedule(instant now);
+    ss::future<> change_of(record& one);
+    ss::future<lease_outcome> see_to_one(wanted_lease wanted);
+    uint64_t random_number();
+
+    lock_table& _table;
+    stripe_map _stripes;
+    std::vector<lease_voters*> _groups;
+    std::function<void(instant)> _changed;
+    node_map<lease_record> _records;
+    due_heap<lease_record> _due;
+    std::vector<wanted_lease> _wanted;
+    std::vector<record*> _idle;  ///< whose entry went in this command
+    std::vector<lease_action> _out;
+    ss::timer<> _timer;
+    instant _timer_at = end_of_time;
+    std::array<uint64_t, 64> _random{};
+    size_t _random_left = 0;
+    bool _stopped = false;
+};
+
+}  // namespace lockkeeper::shards
