@@ -1,0 +1,543 @@
+#include "shards/stripe_group.hh"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <random>
+#include <seastar/core/coroutine.hh>
+#include <seastar/core/sleep.hh>
+#include <seastar/core/timed_out_error.hh>
+#include <seastar/core/when_all.hh>
+#include <seastar/util/log.hh>
+
+#include "shards/background.hh"
+#include "shards/core/fence_slots.hh"
+#include "shards/masters/handshake.hh"
+#include "shards/masters/lease_value.hh"
+#include "shards/masters/script_calls.hh"
+#include "shards/read_clock.hh"
+
+namespace lockkeeper::shards {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+ss::logger log("masters");
+
+/// Clients of database 0 and those who talk to Redis directly meet at the same names.
+std::string name_on_master(uint32_t database, std::string_view key) {
+    return database == 0 ? std::string(key) : fmt::format("lk:db{}:{}", database, key);
+}
+
+std::string fresh_nonce() {
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+admission_options admission_of(const group_options& options) {
+    using first = config::first_admission;
+    const bool is_strict = options.masters.admission == first::strict ||
+                           (options.masters.admission == first::automatic &&
+                            options.stripe.masters.size() >= 3);
+    return {.masters = static_cast<uint8_t>(options.stripe.masters.size()),
+            .fingerprint = options.fingerprint,
+            .max_ttl = options.rules.max_ttl,
+            .round_timeout = options.rules.timeout,
+            .first = is_strict ? admission_options::first_contact::strict
+                               : admission_options::first_contact::quick,
+            .recovery = options.masters.fence_recovery == config::fence_recovery::strict
+                            ? admission_options::counter_recovery::strict
+                            : admission_options::counter_recovery::clock};
+}
+
+handshake_facts to_facts(const master_facts& told) {
+    handshake_facts facts;
+    facts.run_id = told.run_id;
+    facts.role = told.role == master_role::master     ? "master"
+                 : told.role == master_role::replica  ? "slave"
+                 : told.role == master_role::sentinel ? "sentinel"
+                                                      : "unknown";
+    facts.cluster = told.mode == "cluster";
+    facts.loading = told.loading;
+    facts.maxmemory = told.memory_max;
+    facts.maxmemory_policy = told.eviction;
+    if (told.append_only) {
+        facts.appendonly = *told.append_only ? "yes" : "no";
+    }
+    facts.appendfsync = told.append_fsync;
+    return facts;
+}
+
+}  // namespace
+
+/// What we know of one master.
+struct stripe_group::voter {
+    voter(const admission_options& options, std::chrono::nanoseconds max_ttl)
+        : standing(options), horizon(max_ttl) {}
+
+    admission standing;
+    clock_watch clock;
+    pending_releases unsent;
+    lease_horizon horizon;  ///< of the present connection
+    incarnation whom{};     ///< what its scripts were written for
+    loaded_scripts scripts{};
+    link_generation generation{};  ///< the connection that all of this is about
+    std::string said{};            ///< what the log says of it
+    uint64_t votes = 0;
+    uint64_t refusals = 0;
+    ss::condition_variable stirred;
+};
+
+stripe_group::stripe_group(group_options options, lease_answers& answers)
+    : _options(std::move(options)),
+      _answers(answers),
+      _keys(_options.stripe.name),
+      _masters(_options.stripe, _options.masters, *this) {
+    for (size_t i = 0; i < _masters.size(); ++i) {
+        _voters.push_back(
+            std::make_unique<voter>(admission_of(_options), _options.rules.max_ttl));
+    }
+}
+
+stripe_group::~stripe_group() = default;
+
+ss::future<> stripe_group::start() {
+    co_await _masters.start();
+    _clocks.emplace(_masters.all(), clock_probe::options{},
+                    [this](master& of, link_generation on, const clock_sample& sample) {
+                        on_clock(of, on, sample);
+                    });
+    co_await _clocks->start();
+    for (uint32_t i = 0; i < _voters.size(); ++i) {
+        background(_gate, log, "watching over a master", [this, i] { return watch_over(i); });
+    }
+}
+
+void stripe_group::request_stop() {
+    if (_stopping) {
+        return;
+    }
+    _stopping = true;
+    for (auto& each : _voters) {
+        each->stirred.broken();
+    }
+    if (_clocks) {
+        _clocks->request_stop();
+    }
+    _masters.request_stop();
+}
+
+ss::future<> stripe_group::stop() {
+    request_stop();
+    if (_clocks) {
+        co_await _clocks->stop();
+    }
+    co_await _masters.stop();
+    co_await _gate.close();
+}
+
+// ---- who may vote -------------------------------------------------------------------------------
+
+void stripe_group::connected(master& from) {
+    _voters[from.index()]->stirred.signal();
+}
+
+void stripe_group::disconnected(master& from, const std::string&) {
+    const uint32_t index = from.index();
+    voter& one = *_voters[index];
+    one.standing.on_connection_lost();
+    note_standing(index);
+    _answers.link_lost(_options.number, static_cast<master_index>(index));
+    one.stirred.signal();
+}
+
+void stripe_group::note_standing(uint32_t index) {
+    voter& one = *_voters[index];
+    const auto place = static_cast<master_index>(index);
+    const bool could_vote = _admitted.contains(place);
+    const bool may_vote = one.standing.may_vote();
+    if (may_vote) {
+        _admitted.add(place);
+    } else {
+        _admitted.remove(place);
+    }
+    if (could_vote && !may_vote) {
+        _answers.link_lost(_options.number, place);
+    }
+    std::string said = may_vote ? std::string("votes") : std::string(one.standing.reason());
+    if (said != one.said && one.standing.status() != admission::state::disconnected) {
+        log.info("stripe {}: master {}: {}", name(), _masters.states()[index].address, said);
+    }
+    one.said = std::move(said);
+}
+
+ss::future<> stripe_group::watch_over(uint32_t index) {
+    voter& one = *_voters[index];
+    while (!_stopping) {
+        const auto now = read_clock();
+        auto step = one.standing.next(now);
+        note_standing(index);
+        const bool has_link = _masters.at(index).is_connected();
+        if (step.what == admission_step::kind::wait || step.at > now || !has_link) {
+            const auto pause = has_link ? std::clamp<std::chrono::nanoseconds>(
+                                              step.at - now, 1ms, 10s)
+                                        : std::chrono::nanoseconds(10s);
+            try {
+                co_await one.stirred.wait(pause);
+            } catch (const ss::condition_variable_timed_out&) {
+            } catch (const ss::broken_condition_variable&) {
+                co_return;
+            }
+            continue;
+        }
+        co_await carry_out_step(index, std::move(step));
+    }
+}
+
+ss::future<std::optional<protocol::reply>> stripe_group::ask(uint32_t index,
+                                                             const command_batch& question) {
+    auto answer = co_await _masters.at(index).send(
+        question, {.timeout = _options.masters.connect_timeout,
+                   .only_on = _voters[index]->generation});
+    if (!answer) {
+        co_return std::nullopt;
+    }
+    co_return std::move(answer->replies.back());
+}
+
+ss::future<> stripe_group::carry_out_step(uint32_t index, admission_step step) {
+    using kind = admission_step::kind;
+    voter& one = *_voters[index];
+    switch (step.what) {
+        case kind::wait:
+            co_return;
+        case kind::shake_hands:
+            co_return co_await greet(index);
+        case kind::read_horizons:
+        case kind::read_counters:
+            co_return co_await ask_others(index, step.what == kind::read_counters);
+        case kind::pend: {
+            command_batch question;
+            write_pend(question.append(1), one.scripts, _keys, fresh_nonce());
+            const auto reply = co_await ask(index, question);
+            const auto answer = reply ? read_pend(*reply) : std::nullopt;
+            answer ? one.standing.on_pend(*answer, read_clock())
+                   : one.standing.on_failed_step(read_clock());
+            co_return;
+        }
+        case kind::admit: {
+            command_batch question;
+            write_admit(question.append(1), one.scripts, _keys, step);
+            const auto reply = co_await ask(index, question);
+            const auto answer = reply ? read_admit(*reply) : std::nullopt;
+            answer ? one.standing.on_admit(*answer, read_clock())
+                   : one.standing.on_failed_step(read_clock());
+            co_return;
+        }
+    }
+}
+
+/// Everything that admission wants to know of a new connection, and our scripts.
+ss::future<> stripe_group::greet(uint32_t index) {
+    voter& one = *_voters[index];
+    master& who = _masters.at(index);
+    const auto patience = _options.masters.connect_timeout;
+    auto told = co_await shake_hands(who, patience);
+    if (!told) {
+        log.debug("stripe {}: master {}: {}", name(), index, told.error());
+        one.standing.on_failed_step(read_clock());
+        co_return;
+    }
+    if (one.generation != told->generation) {
+        one.horizon = lease_horizon(_options.rules.max_ttl);
+    }
+    one.generation = told->generation;
+    one.whom = {.run_id = told->facts.run_id, .fingerprint = _options.fingerprint};
+    auto facts = to_facts(told->facts);
+    facts.same_as_another = std::ranges::any_of(_voters, [&](const auto& other) {
+        return other.get() != &one && other->whom.run_id == one.whom.run_id &&
+               other->standing.status() != admission::state::disconnected;
+    });
+    const auto texts = script_texts(one.whom);
+    const auto loaded =
+        co_await load_scripts(who, std::vector<std::string>(texts.begin(), texts.end()),
+                              {.timeout = patience, .only_on = one.generation});
+    if (!loaded) {
+        log.debug("stripe {}: master {}: {}", name(), index, loaded.error());
+        one.standing.on_failed_step(read_clock());
+        co_return;
+    }
+    std::ranges::copy(*loaded, one.scripts.sha.begin());
+    command_batch question;
+    write_head(question.append(1), _keys);
+    const auto head = co_await ask(index, question);
+    if (!head || !read_head(*head, facts)) {
+        one.standing.on_failed_step(read_clock());
+        co_return;
+    }
+    one.standing.on_handshake(facts, read_clock());
+    note_standing(index);
+    send_pending(index);
+}
+
+ss::future<> stripe_group::ask_others(uint32_t index, bool counters) {
+    std::vector<other_master> others;
+    for (uint32_t i = 0; i < _voters.size(); ++i) {
+        if (i == index) {
+            continue;
+        }
+        other_master other;
+        if (_masters.at(i).is_connected() && _voters[i]->generation.value != 0) {
+            command_batch question;
+            if (counters) {
+                write_counters(question.append(1), _voters[i]->scripts, _keys);
+            } else {
+                write_horizon(question.append(1), _voters[i]->scripts, _keys);
+            }
+            if (const auto reply = co_await ask(i, question)) {
+                other = read_other(*reply);
+            }
+        }
+        others.push_back(other);
+    }
+    _voters[index]->standing.on_others(others, static_cast<uint64_t>(std::time(nullptr)),
+                                       read_clock());
+}
+
+void stripe_group::on_clock(master& of, link_generation, const clock_sample& sample) {
+    voter& one = *_voters[of.index()];
+    if (one.clock.on_sample(
+            {.sent = sample.sent, .received = sample.received, .unix_time = sample.shown})) {
+        log.warn("stripe {}: the clock of master {} stepped by {} ms: it does not vote for a while",
+                 name(), _masters.states()[of.index()].address,
+                 std::chrono::duration_cast<std::chrono::milliseconds>(one.clock.step()).count());
+        one.standing.on_clock_step(read_clock());
+        note_standing(of.index());
+        one.stirred.signal();
+    }
+}
+
+void stripe_group::note_refusal(uint32_t index, const protocol::reply& reply) {
+    voter& one = *_voters[index];
+    ++one.refusals;
+    if (shows_other_incarnation(reply, one.whom)) {
+        one.standing.on_vote_refused();
+        note_standing(index);
+        one.stirred.signal();
+    }
+}
+
+// ---- what leases ask ----------------------------------------------------------------------------
+
+/// A lease that is longer than all before it is announced first, on the same connection.
+command_batch stripe_group::with_mark(voter& to, std::chrono::milliseconds length,
+                                      uint32_t& marks) {
+    command_batch commands;
+    marks = 0;
+    if (const auto mark = to.horizon.mark_for(length, read_clock())) {
+        write_mark(commands.append(1), to.scripts, _keys, *mark);
+        marks = 1;
+    }
+    return commands;
+}
+
+void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
+    using kind = lease_action::kind;
+    if (_stopping) {
+        return;
+    }
+    const std::string name = name_on_master(key.database, key.name);
+    const std::string value = to_text({.proxy = _options.proxy, .attempt = what.attempt});
+    const uint32_t slot = fence_slot(name);
+    for (const master_index index : what.to) {
+        voter& to = *_voters[index];
+        if (what.what == kind::release) {
+            send_release(index, {.database = key.database,
+                                 .key = std::string(key.name),
+                                 .attempt = what.attempt,
+                                 .until = what.until});
+            continue;
+        }
+        uint32_t marks = 0;
+        command_batch commands;
+        switch (what.what) {
+            case kind::vote:
+                commands = with_mark(to, what.length, marks);
+                if (what.block > 0) {
+                    write_vote(commands.append(vote_commands), {.key = name,
+                                                                .value = value,
+                                                                .length = what.length,
+                                                                .fence_key = _keys.fence,
+                                                                .slot = slot,
+                                                                .block = what.block});
+                } else {
+                    write_plain_vote(commands.append(plain_vote_commands), name, value,
+                                     what.length);
+                }
+                break;
+            case kind::raise:
+                write_raise(commands.append(1), to.scripts, {.key = name,
+                                                             .value = value,
+                                                             .fence_key = _keys.fence,
+                                                             .slot = slot,
+                                                             .to = what.raise_to});
+                break;
+            case kind::renew:
+                commands = with_mark(to, what.length, marks);
+                write_renew(commands.append(1), to.scripts, {.key = name,
+                                                             .value = value,
+                                                             .fence_key = _keys.fence,
+                                                             .length = what.length,
+                                                             .slot = slot,
+                                                             .block = what.block});
+                break;
+            case kind::look:
+                write_look(commands.append(look_commands), name);
+                break;
+            case kind::release:
+                break;
+        }
+        auto answered = _masters.at(index).send(
+            commands,
+            {.timeout = std::chrono::ceil<std::chrono::milliseconds>(_options.rules.timeout) + 50ms,
+             .only_on = to.generation});
+        background(
+            _gate, log, "asking a master",
+            [this, index, marks, action = what, database = key.database,
+             client_key = std::string(key.name), hash = key.hash,
+             answered = std::move(answered)]() mutable {
+                return std::move(answered).then([this, index, marks, action, database, hash,
+                                                 client_key = std::move(client_key)](
+                                                    master_result result) {
+                    const lock_key about{database, client_key, hash};
+                    take_answer(index, marks, action, about, std::move(result));
+                });
+            });
+    }
+}
+
+void stripe_group::take_answer(uint32_t index, uint32_t marks, const lease_action& asked,
+                               const lock_key& key, master_result result) {
+    using kind = lease_action::kind;
+    voter& from = *_voters[index];
+    const auto place = static_cast<master_index>(index);
+    if (!result) {
+        // A late answer is no answer, and the round knows by itself when it is too late; but what
+        // was never sent, or went down with its connection, is known to be lost.
+        if (result.error() == master_error::timed_out) {
+            return;
+        }
+        switch (asked.what) {
+            case kind::vote:
+                return _answers.voted(key, asked.attempt, place, vote::no_answer());
+            case kind::raise:
+                return _answers.raised(key, asked.attempt, place, asked.raise_to, false);
+            case kind::renew:
+                return _answers.renewed(key, asked.attempt, place, renewal_answer::no_answer());
+            case kind::look:
+            case kind::release:
+                return;
+        }
+        return;
+    }
+    const auto& replies = result->replies;
+    if (marks > 0 && !read_mark(replies.front())) {
+        // What follows may be forgotten by the others when this master forgets: it must not count.
+        note_refusal(index, replies.front());
+        _masters.at(index).reconnect("its lease horizon could not be marked");
+        return;
+    }
+    const protocol::reply& last = replies.back();
+    switch (asked.what) {
+        case kind::vote: {
+            const vote answer = asked.block > 0 ? read_vote(last, from.whom, asked.block)
+                                                : read_plain_vote(last);
+            ++from.votes;
+            _answers.voted(key, asked.attempt, place, answer);
+            if (answer.what == vote::answer::refused) {
+                note_refusal(index, last);
+            }
+            return;
+        }
+        case kind::raise: {
+            const bool confirmed = read_raise(last);
+            _answers.raised(key, asked.attempt, place, asked.raise_to, confirmed);
+            if (!confirmed) {
+                note_refusal(index, last);
+            }
+            return;
+        }
+        case kind::renew: {
+            const auto answer = read_renew(last, asked.block);
+            _answers.renewed(key, asked.attempt, place, answer);
+            if (answer.what == renewal_answer::answer::refused) {
+                note_refusal(index, last);
+            }
+            return;
+        }
+        case kind::look: {
+            const auto seen = read_look(replies[replies.size() - 2], last);
+            if (seen) {
+                _answers.looked(key, asked.attempt,
+                                seen->holder ? std::optional<std::string_view>(*seen->holder)
+                                             : std::nullopt,
+                                seen->remaining ? std::optional<std::chrono::nanoseconds>(
+                                                      *seen->remaining)
+                                                : std::nullopt);
+            }
+            return;
+        }
+        case kind::release:
+            return;
+    }
+}
+
+void stripe_group::send_release(uint32_t index, const pending_release& release) {
+    voter& to = *_voters[index];
+    if (!_masters.at(index).is_connected() || to.generation != _masters.at(index).generation()) {
+        to.unsent.add(release);
+        return;
+    }
+    command_batch commands;
+    write_release(commands.append(1), to.scripts, name_on_master(release.database, release.key),
+                  to_text({.proxy = _options.proxy, .attempt = release.attempt}));
+    auto answered = _masters.at(index).send(
+        commands, {.timeout = _options.masters.silence, .only_on = to.generation});
+    background(_gate, log, "releasing on a master",
+               [this, index, release, answered = std::move(answered)]() mutable {
+                   return std::move(answered).then([this, index, release](master_result result) {
+                       // A timeout calls nothing off: the release is on its way behind the vote.
+                       if (!result && result.error() != master_error::timed_out) {
+                           _voters[index]->unsent.add(release);
+                       } else if (result && !read_release(result->replies.back())) {
+                           note_refusal(index, result->replies.back());
+                       }
+                   });
+               });
+}
+
+void stripe_group::send_pending(uint32_t index) {
+    for (const pending_release& each : _voters[index]->unsent.take(read_clock())) {
+        send_release(index, each);
+    }
+}
+
+std::vector<voter_state> stripe_group::states() const {
+    std::vector<voter_state> all;
+    auto links = _masters.states();
+    for (size_t i = 0; i < _voters.size(); ++i) {
+        const voter& one = *_voters[i];
+        all.push_back({.link = std::move(links[i]),
+                       .standing = one.standing.status(),
+                       .reason = std::string(one.standing.reason()),
+                       .until = one.standing.until(),
+                       .votes = one.votes,
+                       .refusals = one.refusals,
+                       .epoch_bumps = one.standing.epoch_bumps()});
+    }
+    return all;
+}
+
+}  // namespace lockkeeper::shards

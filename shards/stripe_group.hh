@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <seastar/core/abort_source.hh>
+#include <seastar/core/condition-variable.hh>
+#include <seastar/core/future.hh>
+#include <seastar/core/gate.hh>
+#include <string>
+#include <vector>
+
+#include "config/config.hh"
+#include "shards/core/admission.hh"
+#include "shards/core/clock_watch.hh"
+#include "shards/core/lease_horizon.hh"
+#include "shards/core/pending_releases.hh"
+#include "shards/lease_voters.hh"
+#include "shards/masters/clock_probe.hh"
+#include "shards/masters/master_set.hh"
+#include "shards/masters/vote_commands.hh"
+
+namespace lockkeeper::shards {
+
+namespace ss = seastar;
+
+/// What all groups of a fleet have in common.
+struct group_options {
+    config::stripe_options stripe;
+    config::master_options masters{};
+    lease_rules rules{};
+    std::string fingerprint;  ///< of the fleet
+    std::string proxy;        ///< our id: what the masters call the holder of our leases
+    uint32_t number = 0;      ///< of the stripe
+};
+
+/// How one master fares, for LK.STRIPES.
+struct voter_state {
+    master_state link;
+    admission::state standing{};
+    std::string reason;
+    std::optional<instant> until{};
+    uint64_t votes = 0;
+    uint64_t refusals = 0;
+    uint64_t epoch_bumps = 0;
+};
+
+/// The masters of one stripe on one core: links to them, whether each may vote, and what leases ask
+/// of them. Who may vote is decided by core/admission; a fiber for each master does what it says.
+class stripe_group final : public lease_voters, private master_events {
+public:
+    stripe_group(group_options options, lease_answers& answers);
+    virtual ~stripe_group();
+
+    ss::future<> start();
+    void request_stop();
+    ss::future<> stop();
+
+    const std::string& name() const { return _options.stripe.name; }
+    const lease_rules& rules() const override { return _options.rules; }
+    voter_set admitted() const override { return _admitted; }
+    void carry_out(const lease_action& what, const lock_key& key) override;
+
+    std::vector<voter_state> states() const;
+
+private:
+    struct voter;
+
+    // master_events
+    void connected(master& from) override;
+    void disconnected(master& from, const std::string& why) override;
+    void pushed(master&, protocol::reply) override {}
+
+    ss::future<> watch_over(uint32_t index);
+    ss::future<> carry_out_step(uint32_t index, admission_step step);
+    ss::future<> greet(uint32_t index);
+    ss::future<> ask_others(uint32_t index, bool counters);
+    ss::future<std::optional<protocol::reply>> ask(uint32_t index, const command_batch& question);
+    void on_clock(master& of, link_generation on, const clock_sample& sample);
+    void note_standing(uint32_t index);
+    void note_refusal(uint32_t index, const protocol::reply& reply);
+
+    void take_answer(uint32_t index, uint32_t marks, const lease_action& asked, const lock_key& key,
+                     master_result result);
+    void send_release(uint32_t index, const pending_release& release);
+    void send_pending(uint32_t index);
+    command_batch with_mark(voter& to, std::chrono::milliseconds length, uint32_t& marks);
+
+    group_options _options;
+    lease_answers& _answers;
+    stripe_keys _keys;
+    master_set _masters;
+    std::vector<std::unique_ptr<voter>> _voters;
+    voter_set _admitted;
+    std::optional<clock_probe> _clocks;
+    bool _stopping = false;
+    ss::gate _gate;
+};
+
+}  // namespace lockkeeper::shards
