@@ -65,6 +65,18 @@ std::string shown(const config::server_options& server) {
                        server.port);
 }
 
+std::string where_locks_are(const config::config& settings) {
+    if (settings.stripes.empty()) {
+        return "in memory (embedded store)";
+    }
+    size_t masters = 0;
+    for (const auto& stripe : settings.stripes) {
+        masters += stripe.masters.size();
+    }
+    return fmt::format("on {} masters in {} stripe{}", masters, settings.stripes.size(),
+                       settings.stripes.size() == 1 ? "" : "s");
+}
+
 /// Each client is a file descriptor; the usual soft limit of 1024 is for programs that use
 /// select(2).
 void raise_open_files_limit() {
@@ -94,9 +106,6 @@ void tell_losses(ss::sharded<shards::lock_service>& locks, ss::sharded<pubsub>& 
 /// In a Seastar thread: things start from top to bottom and stop in reverse, also when a start
 /// fails.
 void serve(const config::config& settings) {
-    if (!settings.stripes.empty()) {
-        throw std::runtime_error("stripes are checked, but masters are not talked to yet");
-    }
     stop_signal stop;
     start_of_process();
 
@@ -104,6 +113,14 @@ void serve(const config::config& settings) {
     locks.start(draw_hash_seed(), shards::lock_table_options{}).get();
     auto stop_locks = ss::deferred_stop(locks);
     locks.invoke_on_all(&shards::lock_service::start).get();
+    if (!settings.stripes.empty()) {
+        locks
+            .invoke_on_all([&settings, proxy = shards::draw_proxy_id()](
+                               shards::lock_service& core) {
+                return core.start_fleet(settings, proxy);
+            })
+            .get();
+    }
 
     ss::sharded<pubsub> messages;
     messages.start().get();
@@ -128,8 +145,8 @@ void serve(const config::config& settings) {
     listeners.invoke_on_all(&listener::start).get();
     listeners.invoke_on_all(&listener::serve).get();
 
-    log.info("version {} serves {} on {} core{}, locks in memory (embedded store)", version,
-             shown(settings.server), ss::smp::count, ss::smp::count == 1 ? "" : "s");
+    log.info("version {} serves {} on {} core{}, locks {}", version, shown(settings.server),
+             ss::smp::count, ss::smp::count == 1 ? "" : "s", where_locks_are(settings));
     stop.wait();
 }
 

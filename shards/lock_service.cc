@@ -55,7 +55,7 @@ ss::future<> lock_service::stop() {
     while (!_waiting.empty()) {
         cancel_wait(_waiting.begin()->client);
     }
-    return ss::make_ready_future<>();
+    return _fleet ? _fleet->stop() : ss::make_ready_future<>();
 }
 
 ss::shard_id lock_service::core_of(std::string_view key) const {
@@ -79,9 +79,11 @@ void lock_service::pushed(uint32_t database, std::string_view key, instant now) 
     }
 }
 
-void lock_service::lease_from(lease_keeper& keeper) {
-    _leases = &keeper;
-    _table.lease_from(keeper);
+ss::future<> lock_service::start_fleet(const config::config& settings, std::string proxy) {
+    _fleet.emplace(settings, std::move(proxy), _table, [this](instant now) { settle(now); });
+    _leases = &_fleet->leases();
+    _table.lease_from(*_leases);
+    return _fleet->start();
 }
 
 void lock_service::finish(instant now) {

@@ -14,6 +14,7 @@
 #include "shards/core/clock.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
+#include "shards/fleet.hh"
 #include "shards/lease_keeper.hh"
 #include "shards/lock_order.hh"
 #include "shards/waiting_client.hh"
@@ -44,9 +45,11 @@ public:
     ss::shard_id core_of(std::string_view key) const;
 
     lock_table& table() { return _table; }
-    /// Masters stand behind the table from now on; null: they do not.
-    void lease_from(lease_keeper& keeper);
+    /// Masters stand behind the table from now on.
+    ss::future<> start_fleet(const config::config& settings, std::string proxy);
+    /// Null if there are none.
     lease_keeper* leases() { return _leases; }
+    const fleet* masters() const { return _fleet ? &*_fleet : nullptr; }
     blocked_pops& waiting_pops() { return _waiting_pops; }
 
     /// Where announcements of this core's locks go, from now on. Without it nobody hears them.
@@ -114,6 +117,7 @@ private:
     waiting_clients _waiting;
     std::set<uint64_t> _before_turn;  ///< clients whose acquire waits for the turn
     std::function<void(lost_grant)> _losses;
+    std::optional<fleet> _fleet;
     lease_keeper* _leases = nullptr;
     ss::timer<> _due_timer;
     instant _due_at = end_of_time;  ///< what the timer is set to

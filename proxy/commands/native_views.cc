@@ -318,6 +318,51 @@ ss::future<> top(client& who, owned_request args) {
     }
 }
 
+// ---- the fleet ----------------------------------------------------------------------------------
+
+std::string_view name_of(shards::admission::state standing) {
+    constexpr std::string_view names[] = {"disconnected", "refused", "quarantined", "admitted"};
+    return names[static_cast<size_t>(standing)];
+}
+
+/// LK.STRIPES: for each stripe its name and a map for each master, as this core sees them.
+ss::future<> stripes(client& who, owned_request) {
+    const shards::fleet* const masters = who.all.locks.local().masters();
+    if (masters == nullptr) {
+        who.reply.array(0);
+        co_return;
+    }
+    const auto now = shards::read_clock();
+    const auto all = masters->states();
+    who.reply.array(all.size());
+    for (const auto& stripe : all) {
+        who.reply.map(2);
+        who.reply.bulk("stripe");
+        who.reply.bulk(stripe.name);
+        who.reply.bulk("masters");
+        who.reply.array(stripe.masters.size());
+        for (const auto& each : stripe.masters) {
+            who.reply.map(8);
+            who.reply.bulk("address");
+            who.reply.bulk(each.link.address);
+            who.reply.bulk("state");
+            who.reply.bulk(name_of(each.standing));
+            who.reply.bulk("reason");
+            who.reply.bulk(each.link.connected ? each.reason : each.link.last_error);
+            who.reply.bulk("quarantined");
+            who.reply.integer(each.until ? whole_milliseconds(*each.until - now) : 0);
+            who.reply.bulk("votes");
+            who.reply.integer(static_cast<int64_t>(each.votes));
+            who.reply.bulk("refusals");
+            who.reply.integer(static_cast<int64_t>(each.refusals));
+            who.reply.bulk("epochs");
+            who.reply.integer(static_cast<int64_t>(each.epoch_bumps));
+            who.reply.bulk("connected");
+            who.reply.integer(each.link.connected ? 1 : 0);
+        }
+    }
+}
+
 constexpr uint32_t reads = flag_readonly | flag_fast;
 constexpr key_positions first{1, 1, 1};
 
@@ -336,6 +381,7 @@ constexpr command_spec table[] = {
      .keys = first,
      .on_keys = holders},
     {.name = "lk.list", .least = 1, .most = -1, .flags = flag_readonly, .in_time = list},
+    {.name = "lk.stripes", .least = 1, .most = 1, .flags = flag_readonly, .in_time = stripes},
     {.name = "lk.top", .least = 1, .most = 2, .flags = flag_readonly, .in_time = top},
     {.name = "lk.waiters",
      .least = 2,
