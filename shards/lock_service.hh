@@ -10,13 +10,11 @@
 #include "shards/core/clock.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
+#include "shards/read_clock.hh"
 
 namespace lockkeeper::shards {
 
 namespace ss = seastar;
-
-/// CLOCK_BOOTTIME, read now. Never a cached clock: whether a lease still holds is decided by it.
-instant read_clock();
 
 /// Everything one core knows about its locks: the table, time for it, and the turn.
 ///
