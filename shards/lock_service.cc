@@ -1,7 +1,6 @@
 #include "shards/lock_service.hh"
 
 #include <algorithm>
-#include <ctime>
 #include <memory>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/smp.hh>
@@ -20,12 +19,6 @@ constexpr auto expiry_interval = 100ms;
 constexpr size_t removals_at_once = 500;
 
 }  // namespace
-
-instant read_clock() {
-    timespec time{};
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return instant{time.tv_sec * 1'000'000'000 + time.tv_nsec};
-}
 
 lock_service::lock_service(hash_seed seed, lock_table_options options, policy_book policies,
                            waiting_room_options waiting)

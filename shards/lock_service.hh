@@ -17,14 +17,12 @@
 #include "shards/fleet.hh"
 #include "shards/lease_keeper.hh"
 #include "shards/lock_order.hh"
+#include "shards/read_clock.hh"
 #include "shards/waiting_client.hh"
 
 namespace lockkeeper::shards {
 
 namespace ss = seastar;
-
-/// CLOCK_BOOTTIME, read now. Never a cached clock: whether a lease still holds is decided by it.
-instant read_clock();
 
 /// Everything one core knows about its locks: the table, time for it, and the turn.
 ///

@@ -190,18 +190,18 @@ void lock_client::lost(client_world& world) {
 // -------------------------------------------------------------------------------------------------
 
 void lock_client::entered(client_world& world) {
-    // Who polls knows that its lease began after it asked; who waited in the server knows only that
-    // it began before now.
-    const bool waited = world.commands.waits_in_server();
-    _lease_began = waited ? world.now : _asked;
-    if (!waited && world.now - _asked >= world.plan.lease - world.plan.drift) {
+    // Who polls knows that its lease began after it asked. Who waited in the server knows only that
+    // it began before now; a tenth is left out for what was under way.
+    const std::chrono::nanoseconds lease = world.plan.lease;
+    _lease_end = world.commands.waits_in_server() ? world.now + lease - lease / 10
+                                                  : _asked + lease - world.plan.drift;
+    if (world.now >= _lease_end) {
         _failed = true;
         world.counted.errors.add("a lock was won too late to be worth anything");
         refused(world);
         return;
     }
-    const auto seen = world.judge.enter(_key, _id, world.now,
-                                        _lease_began + world.plan.lease - world.now, _fence);
+    const auto seen = world.judge.enter(_key, _id, world.now, _lease_end - world.now, _fence);
     const std::chrono::nanoseconds waiting = world.now - _wait_began;
     tally& counted = world.counted;
     ++counted.grants;
@@ -264,7 +264,7 @@ void lock_client::refused(client_world& world) {
 void lock_client::renewed(client_world& world) {
     ++world.counted.renewals;
     world.counted.renewal.record(static_cast<std::uint64_t>((world.now - _asked).count()));
-    _lease_began = _asked;
+    _lease_end = _asked + world.plan.lease - world.plan.drift;
     ++_sections;
     hold(world);
 }
@@ -286,7 +286,7 @@ void lock_client::released(client_world& world) {
 /// something else failed that would explain it.
 void lock_client::not_the_owner(client_world& world) {
     world.judge.leave(_key, _id);
-    if (world.now - _lease_began >= world.plan.lease) {
+    if (world.now >= _lease_end) {
         ++world.counted.expired_holds;
     } else if (!_failed) {
         ++world.counted.locks_lost;

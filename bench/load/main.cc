@@ -37,7 +37,7 @@ int load(load_options options) {
                  " violations");
         return violated;
     }
-    if (result->operations(plan.options.mode) == 0) {
+    if (result->operations(plan.options.mode) == 0 && !result->interrupted) {
         complain("nothing was completed in the measured time");
         return could_not_run;
     }

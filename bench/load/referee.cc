@@ -15,9 +15,7 @@ referee::entry referee::enter(std::uint32_t key, std::uint32_t client, moment no
     if (_how == strictness::counts_only) {
         return seen;
     }
-    // The lease began on the server a little before we heard of it: a tenth is left out, so that a
-    // lock that rightly expired is not called stolen.
-    const std::int64_t until = (now.time_since_epoch() + lease - lease / 10).count();
+    const std::int64_t until = (now.time_since_epoch() + lease).count();
     const std::uint32_t inside = state.inside.exchange(me);
     const std::int64_t their_end = state.lease_end.exchange(until);
     if (inside != 0) {
