@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "shards/core/lease_record.hh"
 #include "shards/core/lock_entry.hh"
 #include "shards/core/lock_line.hh"
 
@@ -176,6 +177,7 @@ std::optional<std::string> node_map<Node>::verify() const {
     return std::nullopt;
 }
 
+template class node_map<lease_record>;
 template class node_map<lock_entry>;
 template class node_map<lock_line>;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shards/core/lease_record.hh"
 #include "shards/core/lock_entry.hh"
 #include "shards/core/lock_line.hh"
 #include "shards/core/waiter.hh"
@@ -104,6 +105,7 @@ std::optional<std::string> due_heap<Node>::verify() const {
     return std::nullopt;
 }
 
+template class due_heap<lease_record>;
 template class due_heap<lock_entry>;
 template class due_heap<lock_line>;
 template class due_heap<waiter>;
