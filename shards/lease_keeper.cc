@@ -371,10 +371,7 @@ ss::future<lease_outcome> lease_keeper::see_to_one(wanted_lease wanted) {
             with(one, now, [&](lease& held, const lease_turn& turn) {
                 is_covered = wanted.until == end_of_time || held.cover(wanted.until, turn);
             });
-            if (is_covered && !one.held.is_extending()) {
-                co_return lease_outcome::ready;
-            }
-            if (is_covered && one.held.has_fences(rules)) {
+            if (is_covered && (wanted.is_cover || !one.held.is_extending())) {
                 co_return lease_outcome::ready;
             }
         } else if (wanted.is_cover) {

@@ -147,21 +147,30 @@ ss::future<lock_answer> lock_service::acquire_in_turn(lock_order order) {
     return acquire_now(std::move(order));
 }
 
+grant_request lock_service::request_of(const lock_order& order) const {
+    return {.key = key(order.database, order.key),
+            .owner = order.owner,
+            .client = order.client,
+            .mode = order.mode,
+            .permits = order.permits,
+            .of = order.of,
+            .ttl = order.ttl,
+            .is_plain = order.is_parked};
+}
+
 ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
     const auto now = read_clock();
     const auto tried = _table.take(
-        {.key = key(order.database, order.key),
-         .owner = order.owner,
-         .client = order.client,
-         .mode = order.mode,
-         .permits = order.permits,
-         .of = order.of,
-         .ttl = order.ttl},
+        request_of(order),
         order.wait ? lock_table::if_refused::will_wait : lock_table::if_refused::may_ask_again,
         now);
+    if (!order.wait && !tried && tried.error() == lock_error::no_lease) {
+        return acquire_with_lease(std::move(order));
+    }
     settle(now);
-    const bool may_change =
-        tried || tried.error() == lock_error::starting || tried.error() == lock_error::no_fence;
+    const bool may_change = tried || tried.error() == lock_error::starting ||
+                            tried.error() == lock_error::no_fence ||
+                            tried.error() == lock_error::no_lease;
     if (order.wait && may_change && !(tried && tried->granted)) {
         return wait_for(std::move(order), now);
     }
@@ -181,15 +190,8 @@ ss::future<lock_answer> lock_service::acquire_with_lease(lock_order order) {
         co_return lock_answer{};
     }
     const auto now = read_clock();
-    const auto tried = _table.take({.key = key(order.database, order.key),
-                                    .owner = order.owner,
-                                    .client = order.client,
-                                    .mode = order.mode,
-                                    .permits = order.permits,
-                                    .of = order.of,
-                                    .ttl = order.ttl,
-                                    .is_plain = order.is_parked},
-                                   lock_table::if_refused::may_ask_again, now);
+    const auto tried =
+        _table.take(request_of(order), lock_table::if_refused::may_ask_again, now);
     (void)_leases->take_wanted();
     settle(now);
     if (!tried) {

@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-ss::logger log("masters");
+ss::logger log("stripes");
 
 /// Clients of database 0 and those who talk to Redis directly meet at the same names.
 std::string name_on_master(uint32_t database, std::string_view key) {
