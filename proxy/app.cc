@@ -17,6 +17,7 @@
 #include "proxy/process.hh"
 #include "proxy/scripts/library.hh"
 #include "proxy/version.hh"
+#include "proxy/wake_ups.hh"
 
 namespace lockkeeper::proxy {
 
@@ -79,7 +80,7 @@ void tell_losses(ss::sharded<shards::lock_service>& locks, ss::sharded<pubsub>& 
     locks
         .invoke_on_all([&](shards::lock_service& core) {
             core.tell_losses_to([&messages, &everyone](shards::lost_grant what) {
-                messages.local().announce(
+                messages.local().broadcast(
                     {.channel = "lockkeeper:lost",
                      .payload = fmt::format("{} {} {}", what.key, what.owner, what.fence)});
                 everyone.local().tell_lost(std::move(what));
@@ -105,11 +106,6 @@ void serve(const config::config& settings) {
     ss::sharded<pubsub> messages;
     messages.start().get();
     auto stop_messages = ss::deferred_stop(messages);
-    locks
-        .invoke_on_all(
-            [&messages](shards::lock_service& core) { core.announce_to(messages.local()); })
-        .get();
-
     ss::sharded<scripts::library> known_scripts;
     known_scripts.start().get();
     auto stop_scripts = ss::deferred_stop(known_scripts);
@@ -118,6 +114,12 @@ void serve(const config::config& settings) {
     everyone.start().get();
     auto stop_clients = ss::deferred_stop(everyone);
     tell_losses(locks, messages, everyone);
+
+    ss::sharded<wake_ups> wakers;
+    wakers.start(std::ref(locks), std::ref(messages), std::ref(everyone)).get();
+    auto stop_wakers = ss::deferred_stop(wakers);
+    locks.invoke_on_all([&wakers](shards::lock_service& core) { core.announce_to(wakers.local()); })
+        .get();
 
     ss::sharded<listener> listeners;
     listeners.start(settings, std::ref(locks), std::ref(messages), std::ref(everyone)).get();

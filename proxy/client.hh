@@ -117,6 +117,9 @@ public:
     void reset();
 
     void deliver(const message& what) override;
+    std::string_view address() const override {
+        return std::string_view(peer).substr(0, peer.rfind(':'));
+    }
     /// A message of the upstream, as it came.
     void relay(const protocol::reply& what);
     /// A lock of this client's has ended before its time. RESP2 has no words for it.

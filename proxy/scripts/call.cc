@@ -141,6 +141,15 @@ void call::publish(std::string_view payload) const {
     }
 }
 
+void call::publish_freed() const {
+    if (!has(role::channel)) {
+        return;
+    }
+    publish();
+    out.announcements.back().frees =
+        shards::freed_lock{.database = database, .key = std::string(text(role::lock))};
+}
+
 void call::publish_on(std::string channel, std::string_view payload) const {
     using space = shards::announcement::space;
     const bool to_shard = protocol::equals_ignoring_case(text(role::publish_command), "spublish");

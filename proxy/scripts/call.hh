@@ -109,6 +109,8 @@ struct call {
     void publish() const;
     void publish(std::string_view payload) const;
     void publish_on(std::string channel, std::string_view payload) const;
+    /// The same as publish(), of a lock that is free now: one of those who listen is enough.
+    void publish_freed() const;
 };
 
 }  // namespace lockkeeper::proxy::scripts

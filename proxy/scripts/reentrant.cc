@@ -139,7 +139,8 @@ answer release_once(const call& c) {
         case how::freed:
             break;
     }
-    c.publish();
+    // Redisson's words: 0 is for one of those who wait, 1 for all of them.
+    c.text(role::message) == "0" ? c.publish_freed() : c.publish();
     return ended(outcome::released);
 }
 

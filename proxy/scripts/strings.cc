@@ -118,7 +118,7 @@ answer release_if_owner(const call& c) {
     if (c.has(role::signal)) {
         return signal(c, signal_for);
     }
-    c.publish();
+    c.publish_freed();
     return ended(outcome::released);
 }
 
