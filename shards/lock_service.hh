@@ -90,6 +90,7 @@ private:
     void finish(instant now);
     void tell_ended();
     void look_at(instant when);
+    grant_request request_of(const lock_order& order) const;
     ss::future<lock_answer> acquire_now(lock_order order);
     ss::future<lock_answer> wait_for(lock_order order, instant now);
 
