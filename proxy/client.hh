@@ -88,6 +88,9 @@ public:
     /// A reply is being put together over several turns of the reactor: messages wait until it is
     /// whole.
     bool in_reply = false;
+    /// Messages that came before that reply are in `output` still, and nobody is about to write
+    /// them.
+    bool messages_due = false;
     bool unblocked_with_error = false;
     /// Fires when the peer has hung up or somebody cuts the connection: waits end.
     ss::abort_source gone{};

@@ -95,9 +95,20 @@ struct world {
         if (!why.table) {
             return "-" + std::string(why.text);
         }
-        constexpr std::string_view names[] = {"-WRONGTYPE", "-TOOMANYLOCKS", "-TOOMANYMEMBERS",
-                                              "-NOTINTEGER", "-OVERFLOW"};
-        return std::string(names[static_cast<size_t>(*why.table)]);
+        switch (*why.table) {
+            case shards::lock_error::wrong_type:
+                return "-WRONGTYPE";
+            case shards::lock_error::too_many_locks:
+                return "-TOOMANYLOCKS";
+            case shards::lock_error::too_many_members:
+                return "-TOOMANYMEMBERS";
+            case shards::lock_error::not_an_integer:
+                return "-NOTINTEGER";
+            case shards::lock_error::overflow:
+                return "-OVERFLOW";
+            default:
+                return "-ANOTHER";  // no script is answered with it
+        }
     }
 
     // The keys, seen from outside.
