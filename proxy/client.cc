@@ -1,5 +1,7 @@
 #include "proxy/client.hh"
 
+#include <utility>
+
 #include "proxy/services.hh"
 #include "proxy/upstream.hh"
 
@@ -94,9 +96,10 @@ void client::hold_or_wake() {
 
 void client::end_reply() {
     in_reply = false;
-    if (!_held_messages.empty()) {
-        output.append(_held_messages.view());
-        _held_messages.clear();
+    const bool due = std::exchange(messages_due, false) || !_held_messages.empty();
+    output.append(_held_messages.view());
+    _held_messages.clear();
+    if (due) {
         wake_writer();
     }
 }

@@ -89,6 +89,9 @@ public:
     /// A reply is being put together over several turns of the reactor: messages wait until it is
     /// whole.
     bool in_reply = false;
+    /// Messages that came before that reply are in `output` still, and nobody is about to write
+    /// them.
+    bool messages_due = false;
     bool unblocked_with_error = false;
     bool lives_with_locks = false;  ///< some locks may end with this connection
     bool has_more = false;          ///< bytes of further commands have come with the present one

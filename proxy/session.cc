@@ -501,7 +501,12 @@ ss::future<> session::write_replies() {
 }
 
 ss::future<> session::write_in_turn() {
-    if (output.empty()) {
+    if (in_reply) {
+        // Only the writer of messages comes at such a moment. There may be gaps in the output,
+        // known by their places.
+        messages_due = true;
+    }
+    if (in_reply || output.empty()) {
         _writing.signal();
         return ss::make_ready_future<>();
     }
