@@ -38,7 +38,7 @@ struct key_call {
 };
 
 /// What COMMAND INFO tells about a command, and what we decide by.
-enum command_flag : uint16_t {
+enum command_flag : uint32_t {
     flag_write = 1 << 0,
     flag_readonly = 1 << 1,
     flag_fast = 1 << 2,
@@ -55,6 +55,7 @@ enum command_flag : uint16_t {
     flag_movable_keys = 1 << 13,
     flag_about_data = 1 << 14,  ///< goes to the upstream for data, if there is one
     flag_about_both = 1 << 15,  ///< concerns the upstream and us alike
+    flag_grows = 1 << 16,       ///< refused while memory is short; what ends locks never is
 };
 
 /// Where the keys stand among the arguments, as in COMMAND INFO: first 0 means none, last counts
@@ -71,7 +72,7 @@ struct command_spec {
     std::string_view name;  ///< in lower case, as Redis prints it
     int least;              ///< arguments, the name included
     int most;               ///< -1: no bound
-    uint16_t flags = 0;
+    uint32_t flags = 0;
     key_positions keys{};
     /// About the connection: runs on its core, at once.
     void (*on_client)(client&, const protocol::request&) = nullptr;
@@ -110,6 +111,9 @@ void reply_not_an_integer(protocol::reply_writer& reply);
 void reply_wrong_arity(protocol::reply_writer& reply, std::string_view command);
 void reply_unknown_subcommand(protocol::reply_writer& reply, std::string_view command,
                               std::string_view subcommand);
+void reply_out_of_memory(protocol::reply_writer& reply);
+/// On this core. The rest is for releases and renewals, and for who is connected.
+bool memory_is_short();
 void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error);
 
 }  // namespace lockkeeper::proxy

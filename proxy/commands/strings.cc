@@ -246,28 +246,49 @@ void delex(const key_call& call) {
     reply_syntax_error(call.reply);
 }
 
-constexpr uint16_t reads = flag_readonly | flag_fast;
-constexpr uint16_t writes = flag_write | flag_fast;
+constexpr uint32_t reads = flag_readonly | flag_fast;
+constexpr uint32_t writes = flag_write | flag_fast;
+constexpr uint32_t grows = flag_write | flag_grows;
 constexpr key_positions first{1, 1, 1};
 
 constexpr command_spec table[] = {
-    {.name = "decr", .least = 2, .most = 2, .flags = writes, .keys = first, .on_keys = decr},
-    {.name = "decrby", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = decrby},
+    {.name = "decr",
+     .least = 2,
+     .most = 2,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = decr},
+    {.name = "decrby",
+     .least = 3,
+     .most = 3,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = decrby},
     {.name = "delex", .least = 2, .most = -1, .flags = writes, .keys = first, .on_keys = delex},
     {.name = "delifeq", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = delifeq},
     {.name = "get", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = get},
     {.name = "getdel", .least = 2, .most = 2, .flags = writes, .keys = first, .on_keys = getdel},
-    {.name = "incr", .least = 2, .most = 2, .flags = writes, .keys = first, .on_keys = incr},
-    {.name = "incrby", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = incrby},
-    {.name = "psetex",
-     .least = 4,
-     .most = 4,
-     .flags = flag_write,
+    {.name = "incr",
+     .least = 2,
+     .most = 2,
+     .flags = grows | flag_fast,
      .keys = first,
-     .on_keys = psetex},
-    {.name = "set", .least = 3, .most = -1, .flags = flag_write, .keys = first, .on_keys = set},
-    {.name = "setex", .least = 4, .most = 4, .flags = flag_write, .keys = first, .on_keys = setex},
-    {.name = "setnx", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = setnx},
+     .on_keys = incr},
+    {.name = "incrby",
+     .least = 3,
+     .most = 3,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = incrby},
+    {.name = "psetex", .least = 4, .most = 4, .flags = grows, .keys = first, .on_keys = psetex},
+    {.name = "set", .least = 3, .most = -1, .flags = grows, .keys = first, .on_keys = set},
+    {.name = "setex", .least = 4, .most = 4, .flags = grows, .keys = first, .on_keys = setex},
+    {.name = "setnx",
+     .least = 3,
+     .most = 3,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = setnx},
     {.name = "strlen", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = strlen},
 };
 
