@@ -100,7 +100,7 @@ public:
     bool unblocked_with_error = false;
     bool lives_with_locks = false;  ///< some locks may end with this connection
     bool has_more = false;          ///< bytes of further commands have come with the present one
-    size_t unexecuted = 0;  ///< bytes of a command whose rest has not come yet
+    size_t unexecuted = 0;          ///< bytes of a command whose rest has not come yet
     /// Replies that the socket has not taken yet, and since when.
     size_t being_written = 0;
     ss::lowres_clock::time_point write_began{};
