@@ -15,6 +15,7 @@
 #include "config/policies.hh"
 #include "config/stripes.hh"
 #include "config/text.hh"
+#include "config/text.hh"
 
 namespace lockkeeper::config {
 
