@@ -15,7 +15,6 @@
 #include "config/policies.hh"
 #include "config/stripes.hh"
 #include "config/text.hh"
-#include "config/text.hh"
 
 namespace lockkeeper::config {
 
@@ -288,7 +287,7 @@ std::string to_yaml(const config& all) {
     if (all.data) {
         text += fmt::format("data: {}\nlocks:\n", all.data->show());
         for (const std::string& pattern : all.locks) {
-            text += fmt::format("  - {}\n", quoted(pattern));
+            text += fmt::format("  - {}\n", lockkeeper::config::quoted(pattern));
         }
     }
     return text + show_stripes(all.stripes) + show_policies(all.policies);

@@ -89,7 +89,9 @@ struct path {
         all.*Section.*Member = std::string(text);
         return {};
     }
-    static std::string show(const config& all) { return quoted(all.*Section.*Member); }
+    static std::string show(const config& all) {
+        return lockkeeper::config::quoted(all.*Section.*Member);
+    }
 };
 
 /// One of a few words; their order is that of the enumeration.
