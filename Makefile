@@ -37,8 +37,7 @@ seastar: ## build Seastar into the cache
 	@scripts/seastar release
 
 install: build ## install the binary, the example configuration and the systemd unit (PREFIX=/usr/local)
-	@cmake -DCMAKE_INSTALL_PREFIX=$(or $(PREFIX),/usr/local) build/release >build/release/configure.log
-	@cmake --install build/release
+	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
 
 clean: ## remove what was built here (the Seastar cache stays)
 	@rm -rf build

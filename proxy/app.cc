@@ -4,6 +4,9 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <seastar/core/condition-variable.hh>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/sharded.hh>
@@ -146,11 +149,27 @@ int explain_failure(const config::server_options& server) {
     return 1;
 }
 
+/// Instead of an abort: a mistake of the user is no bug of ours.
+[[noreturn]] void refuse_option() {
+    try {
+        throw;
+    } catch (const std::exception& problem) {
+        std::fprintf(stderr, "lockkeeper: %s; try --help-seastar\n", problem.what());
+        std::_Exit(usage_error);
+    } catch (...) {
+        std::abort();
+    }
+}
+
 }  // namespace
 
 int run(command_line::server wish, int argc, char** argv) {
     raise_open_files_limit();
-    return wish.app->run(argc, argv, [settings = std::move(wish.settings)] {
+    // run() reads the values of Seastar's options and is noexcept: what it throws at a value that
+    // it does not know ends here.
+    const auto usual_end = std::set_terminate(refuse_option);
+    return wish.app->run(argc, argv, [settings = std::move(wish.settings), usual_end] {
+        std::set_terminate(usual_end);
         return ss::async([settings] {
             try {
                 serve(settings);

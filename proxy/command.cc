@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <seastar/core/memory.hh>
 
 #include "protocol/text.hh"
 #include "shards/lock_service.hh"
@@ -119,6 +120,18 @@ void reply_unknown_subcommand(protocol::reply_writer& reply, std::string_view co
     constexpr size_t shown = 128;
     reply.error(
         {"ERR unknown subcommand '", subcommand.substr(0, shown), "'. Try ", command, " HELP."});
+}
+
+void reply_out_of_memory(protocol::reply_writer& reply) {
+    reply.error("OOM command not allowed when used memory > 'maxmemory'.");
+}
+
+bool memory_is_short() {
+    constexpr size_t kept_share = 20;
+    constexpr size_t kept_least = 1024 * 1024;
+    static thread_local const size_t kept =
+        std::max(ss::memory::stats().total_memory() / kept_share, kept_least);
+    return ss::memory::free_memory() < kept;
 }
 
 void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error) {

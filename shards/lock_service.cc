@@ -1,7 +1,6 @@
 #include "shards/lock_service.hh"
 
 #include <algorithm>
-#include <ctime>
 #include <memory>
 #include <seastar/core/smp.hh>
 #include <utility>
@@ -19,12 +18,6 @@ constexpr auto expiry_interval = 100ms;
 constexpr size_t removals_at_once = 500;
 
 }  // namespace
-
-instant read_clock() {
-    timespec time{};
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return instant{time.tv_sec * 1'000'000'000 + time.tv_nsec};
-}
 
 lock_service::lock_service(hash_seed seed, lock_table_options options, policy_book policies,
                            waiting_room_options waiting)
@@ -140,16 +133,21 @@ ss::future<lock_answer> lock_service::acquire_in_turn(lock_order order) {
     return acquire_now(std::move(order));
 }
 
+grant_request lock_service::request_of(const lock_order& order) const {
+    return {.key = key(order.database, order.key),
+            .owner = order.owner,
+            .client = order.client,
+            .mode = order.mode,
+            .permits = order.permits,
+            .of = order.of,
+            .ttl = order.ttl,
+            .is_plain = order.is_parked};
+}
+
 ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
     const auto now = read_clock();
     const auto tried = _table.take(
-        {.key = key(order.database, order.key),
-         .owner = order.owner,
-         .client = order.client,
-         .mode = order.mode,
-         .permits = order.permits,
-         .of = order.of,
-         .ttl = order.ttl},
+        request_of(order),
         order.wait ? lock_table::if_refused::will_wait : lock_table::if_refused::may_ask_again,
         now);
     settle(now);

@@ -15,14 +15,12 @@
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
 #include "shards/lock_order.hh"
+#include "shards/read_clock.hh"
 #include "shards/waiting_client.hh"
 
 namespace lockkeeper::shards {
 
 namespace ss = seastar;
-
-/// CLOCK_BOOTTIME, read now. Never a cached clock: whether a lease still holds is decided by it.
-instant read_clock();
 
 /// Everything one core knows about its locks: the table, time for it, and the turn.
 ///
@@ -92,6 +90,7 @@ private:
     void finish(instant now);
     void tell_ended();
     void look_at(instant when);
+    grant_request request_of(const lock_order& order) const;
     ss::future<lock_answer> acquire_now(lock_order order);
     ss::future<lock_answer> wait_for(lock_order order, instant now);
 

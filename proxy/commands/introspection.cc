@@ -240,21 +240,14 @@ ss::future<> info(client& who, owned_request args) {
 // ----------------------------------------------------------------------------------------------
 
 struct flag_name {
-    uint16_t flag;
+    uint32_t flag;
     std::string_view name;
 };
 constexpr flag_name flag_names[] = {
-    {flag_write, "write"},
-    {flag_readonly, "readonly"},
-    {flag_admin, "admin"},
-    {flag_pubsub, "pubsub"},
-    {flag_noscript, "noscript"},
-    {flag_blocking, "blocking"},
-    {flag_loading, "loading"},
-    {flag_stale, "stale"},
-    {flag_fast, "fast"},
-    {flag_no_auth, "no_auth"},
-    {flag_movable_keys, "movablekeys"},
+    {flag_write, "write"},       {flag_readonly, "readonly"}, {flag_grows, "denyoom"},
+    {flag_admin, "admin"},       {flag_pubsub, "pubsub"},     {flag_noscript, "noscript"},
+    {flag_blocking, "blocking"}, {flag_loading, "loading"},   {flag_stale, "stale"},
+    {flag_fast, "fast"},         {flag_no_auth, "no_auth"},   {flag_movable_keys, "movablekeys"},
 };
 
 void describe_command(protocol::reply_writer& reply, const command_spec& spec) {

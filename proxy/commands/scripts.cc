@@ -156,6 +156,9 @@ void run_here(const key_call& here) {
     if (!call) {
         return explain(call.error(), here.reply);
     }
+    if (scripts::only_acquires(call->script->op) && memory_is_short()) {
+        return reply_out_of_memory(here.reply);
+    }
     scripts::effects out;
     const auto outcome = scripts::run({.script = *call->script,
                                        .keys = call->keys,

@@ -75,12 +75,14 @@ class Process:
 
 
 class Lockkeeper(Process):
-    """The server under test, small, with further options as given."""
+    """The server under test, small, with further options as given. None leaves the memory to the server."""
 
     def __init__(self, *options, cores=2, memory="256M", config=None, overprovisioned=True):
         port = free_port()
         self.file = None
-        command = [lockkeeper_binary(), "--port", str(port), "-c", str(cores), "-m", memory]
+        command = [lockkeeper_binary(), "--port", str(port), "-c", str(cores)]
+        if memory is not None:
+            command += ["-m", memory]
         if overprovisioned:
             command.append("--overprovisioned")  # many servers and tests share few cores
         if config is not None:
