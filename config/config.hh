@@ -35,12 +35,26 @@ struct limit_options {
     /// Bytes of one argument. Owner tokens are short; scripts of the largest lock libraries have 4
     /// KiB.
     uint32_t argument_bytes = 64 * 1024;
-    /// Bytes read but not yet understood, per connection.
+    /// Bytes read but not yet executed, per connection: an incomplete command, and the commands of
+    /// a transaction that waits for its EXEC.
     uint32_t query_bytes = 1024 * 1024;
-    /// Bytes of replies that a client has not read yet; reading from it stops there.
+    /// Bytes that a client has not read yet. Reading from it stops there; messages and the replies
+    /// of a transaction, which cannot wait for it, end the connection.
     uint32_t output_bytes = 1024 * 1024;
+    /// So many bytes that a client does not take for `output_slow` end the connection too: it has
+    /// stopped reading, and what it asked for must not lie here for ever.
+    uint32_t output_slow_bytes = 256 * 1024;
+    milliseconds output_slow{10'000};
     /// Commands of one connection under way at once; reading from it stops there.
     uint32_t pipelined_commands = 1'024;
+    /// Channels and patterns that one connection listens to. Redisson listens to one per lock that
+    /// some thread of the process waits for.
+    uint32_t subscriptions = 10'000;
+    /// Keys that one connection watches. Every one is looked at by EXEC.
+    uint32_t watched_keys = 1'024;
+    /// How long a first command may take from its first byte to its last: who sends it byte by byte
+    /// is no client. A connection that has not said anything yet is merely idle. 0 never closes.
+    milliseconds handshake{5'000};
     /// A connection silent for longer is closed; 0 never closes, as in Redis.
     milliseconds idle{0};
     /// Bytes of one key. Names of locks are short; a key that long is a mistake of the caller.

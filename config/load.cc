@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -253,14 +254,22 @@ std::expected<config, std::vector<mistake>> parse(std::string_view text, std::st
 }
 
 std::expected<config, std::vector<mistake>> load(const std::string& path) {
+    const auto unreadable = [&path](const char* why) {
+        return std::unexpected(
+            std::vector<mistake>{{path, 0, 0, fmt::format("cannot be read: {}", why)}});
+    };
+    // A folder opens like a file and then reads like an empty one.
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) {
+        return unreadable(std::strerror(EISDIR));
+    }
     std::ifstream file(path);
     std::ostringstream text;
     // An empty file is a valid one, but reading nothing sets the fail bit: look at the file, not at
     // the copy.
     if (!file.is_open() ||
         (file.peek() != std::ifstream::traits_type::eof() && !(text << file.rdbuf()))) {
-        return std::unexpected(std::vector<mistake>{
-            {path, 0, 0, fmt::format("cannot be read: {}", std::strerror(errno))}});
+        return unreadable(std::strerror(errno));
     }
     return parse(text.str(), path);
 }
@@ -278,7 +287,7 @@ std::string to_yaml(const config& all) {
     if (all.data) {
         text += fmt::format("data: {}\nlocks:\n", all.data->show());
         for (const std::string& pattern : all.locks) {
-            text += fmt::format("  - {}\n", quoted(pattern));
+            text += fmt::format("  - {}\n", lockkeeper::config::quoted(pattern));
         }
     }
     return text + show_stripes(all.stripes) + show_policies(all.policies);

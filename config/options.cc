@@ -89,7 +89,9 @@ struct path {
         all.*Section.*Member = std::string(text);
         return {};
     }
-    static std::string show(const config& all) { return quoted(all.*Section.*Member); }
+    static std::string show(const config& all) {
+        return lockkeeper::config::quoted(all.*Section.*Member);
+    }
 };
 
 /// One of a few words; their order is that of the enumeration.
@@ -142,8 +144,17 @@ constexpr option table[] = {
         "limits", "query_bytes", "16KiB to 1GiB"),
     line<size<limits, &limit_options::output_bytes, 16 * 1024, 1024 * mebibyte>>(
         "limits", "output_bytes", "16KiB to 1GiB"),
+    line<size<limits, &limit_options::output_slow_bytes, 1024, 1024 * mebibyte>>(
+        "limits", "output_slow_bytes", "1KiB to 1GiB"),
+    line<duration<limits, &limit_options::output_slow, 100, hour>>("limits", "output_slow",
+                                                                   "100ms to 1h"),
     line<count<limits, &limit_options::pipelined_commands, 1, 1'000'000>>(
         "limits", "pipelined_commands", "1 to 1000000"),
+    line<count<limits, &limit_options::subscriptions, 1, 1'000'000>>("limits", "subscriptions",
+                                                                     "1 to 1000000"),
+    line<count<limits, &limit_options::watched_keys, 1, 100'000>>("limits", "watched_keys",
+                                                                  "1 to 100000"),
+    line<duration<limits, &limit_options::handshake, 0, hour>>("limits", "handshake", "0 to 1h"),
     line<duration<limits, &limit_options::idle, 0, 24 * hour>>("limits", "idle", "0 to 24h"),
     line<size<limits, &limit_options::key_bytes, 64, 64 * 1024>>("limits", "key_bytes",
                                                                  "64B to 64KiB"),

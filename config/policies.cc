@@ -247,7 +247,7 @@ std::string show_policies(const std::vector<policy_options>& policies) {
     for (const policy_options& policy : policies) {
         text += "  - keys:\n";
         for (const std::string& pattern : policy.keys) {
-            text += fmt::format("      - {}\n", quoted(pattern));
+            text += fmt::format("      - {}\n", lockkeeper::config::quoted(pattern));
         }
         for (const rule& known : rules) {
             text += fmt::format("    {}: {}\n", known.name, known.show(policy));

@@ -23,6 +23,7 @@ bool is_good_name(std::string_view name) {
 /// One line of CLIENT LIST, in Redis' fields and order.
 std::string describe(const client& who) {
     const auto now = ss::lowres_clock::now();
+    const size_t queued = who.multi ? who.multi->bytes : 0;
     std::string flags;
     flags += who.subscriptions() > 0 ? "P" : "";
     flags += who.multi ? "x" : "";
@@ -31,17 +32,18 @@ std::string describe(const client& who) {
     flags += who.no_touch ? "T" : "";
     return fmt::format(
         "id={} addr={} laddr={} fd=-1 name={} age={} idle={} flags={} db={} sub={} psub={} ssub={} "
-        "multi={} qbuf=0 "
-        "qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r "
+        "multi={} qbuf={} "
+        "qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl={} oll={} omem={} tot-mem={} events=r "
         "cmd={} user=default "
         "redir=-1 resp={} lib-name={} lib-ver={}",
         who.id, who.peer, who.local, who.name,
         duration_cast<seconds>(now - who.connected_at).count(),
         duration_cast<seconds>(now - who.last_heard).count(), flags.empty() ? "N" : flags,
         who.database, who.channels[0].size(), who.channels[1].size(), who.channels[2].size(),
-        who.multi ? static_cast<int64_t>(who.multi->commands.size()) : -1, who.output.size(),
-        who.last_command, static_cast<int>(who.reply.spoken()), who.library_name,
-        who.library_version);
+        who.multi ? static_cast<int64_t>(who.multi->commands.size()) : -1, who.unexecuted, queued,
+        who.output.size(), who.being_written > 0 ? 1 : 0, who.being_written,
+        who.unexecuted + queued + who.output.size() + who.being_written, who.last_command,
+        static_cast<int>(who.reply.spoken()), who.library_name, who.library_version);
 }
 
 /// Which clients a CLIENT LIST or KILL is about; copied to every core.
@@ -241,8 +243,7 @@ ss::future<> unblock(client& who, const owned_request& args) {
             }
             one->unblocked_with_error = with_error;
             return one->all.locks
-                .invoke_on_all(
-                    [wanted](shards::lock_service& locks) { locks.waiting_pops().cancel(wanted); })
+                .invoke_on_all([wanted](shards::lock_service& locks) { locks.cancel_wait(wanted); })
                 .then([] { return true; });
         });
     who.reply.integer(is_blocked ? 1 : 0);

@@ -8,6 +8,7 @@
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/expiry.hh"
+#include "proxy/lock_report.hh"
 #include "proxy/process.hh"
 #include "proxy/services.hh"
 #include "proxy/version.hh"
@@ -29,6 +30,7 @@ using protocol::request;
 struct totals {
     statistics counted;
     shards::table_stats locks;
+    lock_report lock_traffic;
     std::array<uint64_t, 64> keys_by_database{};
     uint64_t clients = 0;
     uint64_t blocked = 0;
@@ -166,6 +168,10 @@ std::string info_empty(const client&, const totals&) {
     return {};
 }
 
+std::string info_locks(const client&, const totals& all) {
+    return info_text(all.lock_traffic);
+}
+
 std::string info_cluster(const client&, const totals&) {
     return "cluster_enabled:0\r\n";
 }
@@ -200,6 +206,7 @@ constexpr info_section sections[] = {
     {"Latencystats", false, info_empty},
     {"Cluster", true, info_cluster},
     {"Keyspace", true, info_keyspace},
+    {"Locks", true, info_locks},
 };
 
 bool is_wanted(const info_section& section, const owned_request& args) {
@@ -217,7 +224,8 @@ bool is_wanted(const info_section& section, const owned_request& args) {
 }
 
 ss::future<> info(client& who, owned_request args) {
-    const totals all = co_await collect(who);
+    totals all = co_await collect(who);
+    all.lock_traffic = co_await report_locks(who.all);
     std::string text;
     for (const info_section& section : sections) {
         if (is_wanted(section, args)) {
@@ -232,21 +240,14 @@ ss::future<> info(client& who, owned_request args) {
 // ----------------------------------------------------------------------------------------------
 
 struct flag_name {
-    uint16_t flag;
+    uint32_t flag;
     std::string_view name;
 };
 constexpr flag_name flag_names[] = {
-    {flag_write, "write"},
-    {flag_readonly, "readonly"},
-    {flag_admin, "admin"},
-    {flag_pubsub, "pubsub"},
-    {flag_noscript, "noscript"},
-    {flag_blocking, "blocking"},
-    {flag_loading, "loading"},
-    {flag_stale, "stale"},
-    {flag_fast, "fast"},
-    {flag_no_auth, "no_auth"},
-    {flag_movable_keys, "movablekeys"},
+    {flag_write, "write"},       {flag_readonly, "readonly"}, {flag_grows, "denyoom"},
+    {flag_admin, "admin"},       {flag_pubsub, "pubsub"},     {flag_noscript, "noscript"},
+    {flag_blocking, "blocking"}, {flag_loading, "loading"},   {flag_stale, "stale"},
+    {flag_fast, "fast"},         {flag_no_auth, "no_auth"},   {flag_movable_keys, "movablekeys"},
 };
 
 void describe_command(protocol::reply_writer& reply, const command_spec& spec) {

@@ -60,7 +60,7 @@ ss::future<> count_over_cores(client& who, owned_request args) {
             }
             core_batch batch;
             batch.items.push_back({&spec, who.database, protocol::version::resp2,
-                                   owned_request(request{by_core[core]})});
+                                   owned_request(request{by_core[core]}), who.id});
             const auto replies = co_await run_on(who.all, core, std::move(batch), turn::have_it);
             // ":<number>\r\n", written by the two functions above.
             sum += protocol::parse_integer(replies[0].substr(1, replies[0].size() - 3)).value();
@@ -84,6 +84,8 @@ void type(const key_call& call) {
             return call.reply.simple("hash");
         case shards::entry_kind::list:
             return call.reply.simple("list");
+        case shards::entry_kind::holders:
+            return call.reply.simple("lock");
     }
 }
 
@@ -234,7 +236,7 @@ struct scan_filter {
 };
 
 std::string_view type_name(shards::entry_kind kind) {
-    constexpr std::string_view names[] = {"string", "hash", "list"};
+    constexpr std::string_view names[] = {"string", "hash", "list", "lock"};
     return names[static_cast<size_t>(kind)];
 }
 

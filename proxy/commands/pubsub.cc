@@ -40,6 +40,13 @@ void subscribe_to(client& who, const request& args, channel_kind kind, std::stri
         return who.reply.error(
             "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");  // within EXEC, as in Redis
     }
+    const auto& names = who.channels[static_cast<size_t>(kind)];
+    const auto added = std::ranges::count_if(
+        args.begin() + 1, args.end(), [&](std::string_view name) { return !names.contains(name); });
+    if (who.subscriptions() + static_cast<size_t>(added) > who.all.settings.limits.subscriptions) {
+        return who.reply.error(
+            "ERR TOOMANYSUBSCRIPTIONS this connection listens to as many channels as it may");
+    }
     for (size_t i = 1; i < args.size(); ++i) {
         if (who.channels[static_cast<size_t>(kind)].emplace(args[i]).second) {
             who.all.messages.local().subscribe(kind, args[i], who);

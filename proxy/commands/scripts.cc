@@ -156,6 +156,9 @@ void run_here(const key_call& here) {
     if (!call) {
         return explain(call.error(), here.reply);
     }
+    if (scripts::only_acquires(call->script->op) && memory_is_short()) {
+        return reply_out_of_memory(here.reply);
+    }
     scripts::effects out;
     const auto outcome = scripts::run({.script = *call->script,
                                        .keys = call->keys,
@@ -165,7 +168,8 @@ void run_here(const key_call& here) {
                                        .table = here.table(),
                                        .now = here.now,
                                        .wall_ms = wall_clock_ms(),
-                                       .out = out});
+                                       .out = out,
+                                       .client = here.client});
     announce(here.locks, out.announcements);
     answer(here.reply, *call->script, outcome, out);
     // Last, for it changes the table, and the answer may point into that.

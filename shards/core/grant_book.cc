@@ -58,7 +58,7 @@ lock_result<grant_outcome> grant_book::take(const grant_request& request, instan
     if (request.mode == lock_mode::permits) {
         return std::unexpected(lock_error::other_lock_type);
     }
-    if (*entry->text() != request.owner) {
+    if (*entry->text() != request.owner || request.is_plain) {
         return busy(entry->until());
     }
     return request.mode == lock_mode::exclusive ? take_again(*entry, request, now)
@@ -86,7 +86,9 @@ lock_result<grant_outcome> grant_book::create(const grant_request& request, inst
     }
     lock_entry& entry = **created;
     entry.client = request.client;
-    entry.set(lock_entry::native);
+    if (!request.is_plain) {
+        entry.set(lock_entry::native);
+    }
     if (holder_list* const holders = entry.holders()) {
         holders->all().front().fence = entry.fence;
     }
@@ -96,6 +98,8 @@ lock_result<grant_outcome> grant_book::create(const grant_request& request, inst
     }
     if (!request.ttl) {
         _bound.add(request.client, entry, policy.grace);
+    } else if (request.is_plain && policy.renew) {
+        keep_alive(entry, *request.ttl, now);
     }
     ++counted.grants;
     return granted(entry.fence, until, 1);

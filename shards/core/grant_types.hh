@@ -32,6 +32,8 @@ struct grant_request {
     uint32_t of = 1;
     /// None: until the client's connection ends, or the policy's max_hold.
     std::optional<std::chrono::milliseconds> ttl{};
+    /// A try of Redis' SET NX: its owner has no second hold, and expects no news.
+    bool is_plain = false;
 };
 
 /// What an owner has been told.

@@ -26,7 +26,8 @@ lock_result<grant_outcome> lock_table::take(const grant_request& request, if_ref
     const bool must_queue =
         entry == nullptr
             ? !may_take(request.key, request.client, request.owner, now)
-            : _room.has_queue(request.key) && !_grants.holds(request.key, request.owner, now);
+            : _room.has_queue(request.key) &&
+                  (request.is_plain || !_grants.holds(request.key, request.owner, now));
     grant_outcome outcome;
     if (must_queue) {
         entry = _keys.find(request.key, now);

@@ -20,7 +20,8 @@ grant_request request_of(const waiter& who, const lock_key& key) {
             .mode = who.mode,
             .permits = who.permits,
             .of = who.of,
-            .ttl = who.ttl};
+            .ttl = who.ttl,
+            .is_plain = who.is_parked};
 }
 
 }  // namespace
