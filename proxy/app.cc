@@ -17,9 +17,11 @@
 #include <seastar/util/log.hh>
 
 #include "proxy/listener.hh"
+#include "proxy/lock_settings.hh"
 #include "proxy/process.hh"
 #include "proxy/scripts/library.hh"
 #include "proxy/version.hh"
+#include "shards/deadlock_watch.hh"
 #include "proxy/wake_ups.hh"
 
 namespace lockkeeper::proxy {
@@ -101,9 +103,19 @@ void serve(const config::config& settings) {
     stop_signal stop;
     start_of_process();
 
+    shards::fence_ceiling ceiling;
+    auto table = table_options(settings, shards::read_clock());
+    table.fence_floor = ceiling.start(settings.embedded.state).get();
+    table.fence_ceiling = ceiling.raise(table.fence_floor + 1).get();
+    auto stop_ceiling = ss::deferred_stop(ceiling);
+
     ss::sharded<shards::lock_service> locks;
-    locks.start(draw_hash_seed(), shards::lock_table_options{}).get();
+    locks
+        .start(draw_hash_seed(), table, ss::sharded_parameter([&] { return policies(settings); }),
+               room_options(settings))
+        .get();
     auto stop_locks = ss::deferred_stop(locks);
+    locks.invoke_on_all([&](shards::lock_service& core) { core.supply_fences(ceiling); }).get();
     locks.invoke_on_all(&shards::lock_service::start).get();
 
     ss::sharded<pubsub> messages;
@@ -123,6 +135,10 @@ void serve(const config::config& settings) {
     auto stop_wakers = ss::deferred_stop(wakers);
     locks.invoke_on_all([&wakers](shards::lock_service& core) { core.announce_to(wakers.local()); })
         .get();
+
+    shards::deadlock_watch deadlocks(locks);
+    deadlocks.start();
+    auto stop_deadlocks = ss::deferred_stop(deadlocks);
 
     ss::sharded<listener> listeners;
     listeners.start(settings, std::ref(locks), std::ref(messages), std::ref(everyone)).get();

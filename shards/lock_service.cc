@@ -47,7 +47,7 @@ ss::future<> lock_service::stop() {
     while (!_waiting.empty()) {
         cancel_wait(_waiting.begin()->client);
     }
-    return ss::make_ready_future<>();
+    return _fences ? _fences->stop() : ss::make_ready_future<>();
 }
 
 ss::shard_id lock_service::core_of(std::string_view key) const {
@@ -214,6 +214,9 @@ void lock_service::remove_expired() {
     const auto now = read_clock();
     const auto progress = _table.expire_due(now, removals_at_once);
     settle(now);
+    if (_fences) {
+        _fences->look();
+    }
     // With a backlog: a slice, then whatever else is to be done, then the next slice.
     _expiry_timer.arm(progress.more ? 0ms : expiry_interval);
 }

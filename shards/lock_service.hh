@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <seastar/core/future.hh>
 #include <seastar/core/semaphore.hh>
 #include <seastar/core/timer.hh>
@@ -12,8 +13,10 @@
 #include "shards/announcement.hh"
 #include "shards/blocked_pops.hh"
 #include "shards/core/clock.hh"
+#include "shards/core/deadlock.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
+#include "shards/fence_ceiling.hh"
 #include "shards/lock_order.hh"
 #include "shards/read_clock.hh"
 #include "shards/waiting_client.hh"
@@ -51,6 +54,9 @@ public:
         }
     }
 
+    /// Fences of the embedded store come from here, from now on; without it they have no end.
+    void supply_fences(fence_ceiling& ceiling) { _fences.emplace(_table.fences(), ceiling); }
+
     /// Who hears of grants that ended before their time. Without it nobody does.
     void tell_losses_to(std::function<void(lost_grant)> listener) { _losses = std::move(listener); }
 
@@ -64,6 +70,11 @@ public:
     ss::future<lock_answer> acquire_in_turn(lock_order order);
     /// Ends the wait of a client, if there is one: of a pop, or for a lock.
     bool cancel_wait(uint64_t client);
+    /// Who waits for whom on this core, for the deadlock watch; a wait is known by its client.
+    std::vector<wait_edge> waits();
+    /// These clients wait for each other; the first of them closed the circle. Marks those of this
+    /// core, refuses the first if its policy says so, and tells what they wait for.
+    std::vector<std::string> note_deadlock(const std::vector<uint64_t>& clients, bool is_new);
     /// A client's connection has ended.
     void client_left(uint64_t client);
 
@@ -101,6 +112,7 @@ private:
     ss::semaphore _turn{1};
     std::vector<std::pair<uint32_t, std::string>> _pushed;  ///< in this turn
     ss::timer<> _expiry_timer;
+    std::optional<fence_supply> _fences;
     waiting_clients _waiting;
     std::set<uint64_t> _before_turn;  ///< clients whose acquire waits for the turn
     std::function<void(lost_grant)> _losses;
