@@ -21,8 +21,8 @@
 #include "proxy/process.hh"
 #include "proxy/scripts/library.hh"
 #include "proxy/version.hh"
-#include "shards/deadlock_watch.hh"
 #include "proxy/wake_ups.hh"
+#include "shards/deadlock_watch.hh"
 
 namespace lockkeeper::proxy {
 
