@@ -141,7 +141,7 @@ grant_request lock_service::request_of(const lock_order& order) const {
             .permits = order.permits,
             .of = order.of,
             .ttl = order.ttl,
-            .is_plain = order.is_parked};
+            .is_parked = order.is_parked};
 }
 
 ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
