@@ -8,6 +8,7 @@ we keep of them; their replies are those that client libraries rely on.
 import hashlib
 import os
 import threading
+import time
 import unittest
 
 from support import Client, Error, Lockkeeper, Redis, main
@@ -554,6 +555,19 @@ class Scripts(unittest.TestCase):
         self.assertIsNone(evalsha(self.client, "ae275824", ["s", "redisson_sc:{s}"], 2, "PUBLISH"))
         self.assertEqual([listener.read()[2] for _ in range(2)], [b"3", b"3"])
         self.assertEqual(evalsha(self.client, "c87766d5", ["s"]), b"3")
+
+    def test_redis_semaphore(self):
+        def acquire(owner):
+            return evalsha(self.client, "43ebdb49", ["semaphore:s"], 2, owner, 60_000, int(time.time() * 1000))
+
+        self.assertEqual([acquire(owner) for owner in ("a", "b", "c")], [1, 1, 0])
+        self.assertEqual(self.client.call("ZREM", "semaphore:s", "a", "nobody"), 1)
+        self.assertEqual(self.client.call("ZREM", "semaphore:s", "a"), 0)
+        self.assertEqual(acquire("c"), 1)
+        self.assertEqual(self.client.call("ZREM", "semaphore:s", "b", "c"), 2)
+        self.assertEqual(self.client.call("EXISTS", "semaphore:s"), 0)
+        self.client.call("SET", "string", "x")
+        self.assertIn("WRONGTYPE", self.client.call("ZREM", "string", "a").args[0])
 
     def test_redisson_start_up_probe(self):
         self.assertIsNone(evalsha(self.client, "444506ed", ["test1", "test2"]))
