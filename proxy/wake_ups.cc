@@ -34,7 +34,7 @@ struct wake_ups::round {
     subject about;
     uint64_t number;
     shards::instant begun;
-    std::vector<uint64_t> asked;  ///< clients that had asked for the lock in vain
+    std::vector<uint64_t> asked;           ///< clients that had asked for the lock in vain
     std::vector<std::set<uint64_t>> told;  ///< numbers of subscriptions, by core
     std::set<std::string, std::less<>> addresses{};
     bool knows_addresses = false;
