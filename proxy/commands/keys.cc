@@ -331,8 +331,9 @@ ss::future<> scan(client& who, owned_request args) {
             core, [database = who.database, within, filter](shards::lock_service& there) {
                 return scan_core(there, database, within, filter);
             });
-        // Of what lies there much may have expired: effort counts, not success.
-        visited += std::max(page.visited, keys_at_once(filter));
+        // Of what lies there much may have expired: effort counts, not success. A core that has
+        // been seen to its end was no effort.
+        visited += page.cursor == 0 ? page.visited : std::max(page.visited, keys_at_once(filter));
         bytes += page.bytes;
         std::ranges::move(page.names, std::back_inserter(names));
         within = page.cursor;
