@@ -17,10 +17,13 @@
 #include <seastar/util/log.hh>
 
 #include "proxy/listener.hh"
+#include "proxy/lock_settings.hh"
 #include "proxy/process.hh"
 #include "proxy/scripts/library.hh"
 #include "proxy/version.hh"
 #include "proxy/wake_ups.hh"
+#include "shards/deadlock_watch.hh"
+#include "shards/fence_ceiling.hh"
 
 namespace lockkeeper::proxy {
 
@@ -101,14 +104,26 @@ void serve(const config::config& settings) {
     stop_signal stop;
     start_of_process();
 
+    shards::fence_ceiling fences;
+    auto options = table_options(settings, shards::read_clock());
+    options.fence_floor = fences.start(settings.embedded.state).get();
+    options.fence_ceiling = fences.ceiling();
+    auto stop_fences = ss::deferred_stop(fences);
+
     ss::sharded<shards::lock_service> locks;
-    locks.start(draw_hash_seed(), shards::lock_table_options{}).get();
+    locks.start(draw_hash_seed(), options, policies(settings), room_options(settings)).get();
     auto stop_locks = ss::deferred_stop(locks);
-    locks.invoke_on_all(&shards::lock_service::start).get();
+    locks
+        .invoke_on_all([&fences](shards::lock_service& core) {
+            core.supply_fences_from(fences);
+            return core.start();
+        })
+        .get();
 
     ss::sharded<pubsub> messages;
     messages.start().get();
     auto stop_messages = ss::deferred_stop(messages);
+
     ss::sharded<scripts::library> known_scripts;
     known_scripts.start().get();
     auto stop_scripts = ss::deferred_stop(known_scripts);
@@ -123,6 +138,10 @@ void serve(const config::config& settings) {
     auto stop_wakers = ss::deferred_stop(wakers);
     locks.invoke_on_all([&wakers](shards::lock_service& core) { core.announce_to(wakers.local()); })
         .get();
+
+    shards::deadlock_watch deadlocks(locks);
+    deadlocks.start();
+    auto stop_deadlocks = ss::deferred_stop(deadlocks);
 
     ss::sharded<listener> listeners;
     listeners.start(settings, std::ref(locks), std::ref(messages), std::ref(everyone)).get();

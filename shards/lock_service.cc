@@ -47,7 +47,7 @@ ss::future<> lock_service::stop() {
     while (!_waiting.empty()) {
         cancel_wait(_waiting.begin()->client);
     }
-    return ss::make_ready_future<>();
+    return _supply ? _supply->stop() : ss::make_ready_future<>();
 }
 
 ss::shard_id lock_service::core_of(std::string_view key) const {
@@ -195,6 +195,9 @@ bool lock_service::cancel_wait(uint64_t client) {
     if (found == _waiting.end()) {
         return false;
     }
+    if (found->how != waiter::state::waiting) {
+        return true;  // it has ended within a turn, and is told at its end
+    }
     const auto now = read_clock();
     _table.stop_waiting(*found, now);
     settle(now);
@@ -202,6 +205,36 @@ bool lock_service::cancel_wait(uint64_t client) {
         tell_ended();  // that much is not for the turn to decide
     }
     return true;
+}
+
+waiting_client* lock_service::find_wait(uint64_t client, instant since) {
+    const auto [first, last] = _waiting.equal_range(client);
+    for (auto each = first; each != last; ++each) {
+        if (each->since == since && each->how == waiter::state::waiting) {
+            return &*each;
+        }
+    }
+    return nullptr;
+}
+
+bool lock_service::refuse_wait(uint64_t client, instant since, lock_error why) {
+    waiting_client* const who = find_wait(client, since);
+    if (who == nullptr) {
+        return false;
+    }
+    const auto now = read_clock();
+    _table.refuse_waiting(*who, why, now);
+    settle(now);
+    if (!turn_is_free()) {
+        tell_ended();
+    }
+    return true;
+}
+
+void lock_service::mark_deadlock(uint64_t client, instant since, bool is_in_one) {
+    if (waiting_client* const who = find_wait(client, since)) {
+        who->in_deadlock = is_in_one;
+    }
 }
 
 void lock_service::client_left(uint64_t client) {
@@ -214,6 +247,9 @@ void lock_service::remove_expired() {
     const auto now = read_clock();
     const auto progress = _table.expire_due(now, removals_at_once);
     settle(now);
+    if (_supply) {
+        _supply->look();
+    }
     // With a backlog: a slice, then whatever else is to be done, then the next slice.
     _expiry_timer.arm(progress.more ? 0ms : expiry_interval);
 }

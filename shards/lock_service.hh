@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <seastar/core/future.hh>
 #include <seastar/core/semaphore.hh>
 #include <seastar/core/timer.hh>
@@ -14,6 +15,7 @@
 #include "shards/core/clock.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
+#include "shards/fence_ceiling.hh"
 #include "shards/lock_order.hh"
 #include "shards/read_clock.hh"
 #include "shards/waiting_client.hh"
@@ -51,6 +53,10 @@ public:
         }
     }
 
+    /// Where more fences come from when this core's have nearly been given. Without it there are as
+    /// many as the options say.
+    void supply_fences_from(fence_ceiling& source) { _supply.emplace(_table.fences(), source); }
+
     /// Who hears of grants that ended before their time. Without it nobody does.
     void tell_losses_to(std::function<void(lost_grant)> listener) { _losses = std::move(listener); }
 
@@ -64,6 +70,10 @@ public:
     ss::future<lock_answer> acquire_in_turn(lock_order order);
     /// Ends the wait of a client, if there is one: of a pop, or for a lock.
     bool cancel_wait(uint64_t client);
+    /// Ends one wait of a client, the one that began then, with an error.
+    bool refuse_wait(uint64_t client, instant since, lock_error why);
+    /// Marks it as seen in a circle, or not.
+    void mark_deadlock(uint64_t client, instant since, bool is_in_one);
     /// A client's connection has ended.
     void client_left(uint64_t client);
 
@@ -90,6 +100,7 @@ private:
     void finish(instant now);
     void tell_ended();
     void look_at(instant when);
+    waiting_client* find_wait(uint64_t client, instant since);
     grant_request request_of(const lock_order& order) const;
     ss::future<lock_answer> acquire_now(lock_order order);
     ss::future<lock_answer> wait_for(lock_order order, instant now);
@@ -104,6 +115,7 @@ private:
     waiting_clients _waiting;
     std::set<uint64_t> _before_turn;  ///< clients whose acquire waits for the turn
     std::function<void(lost_grant)> _losses;
+    std::optional<fence_supply> _supply;
     ss::timer<> _due_timer;
     instant _due_at = end_of_time;  ///< what the timer is set to
 };

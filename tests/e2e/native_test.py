@@ -105,9 +105,9 @@ MISTAKES = [
     *[(("LK.TOP", number), NOT_AN_INTEGER) for number in ("0", "-1", "x")],
     (("LK.ACQUIRE", "K", "x" * 1025), "ERR OWNERTOOLONG an owner has at most 1024 bytes"),
     (("LK.ACQUIREALL", "2", "K", "L", "x" * 1025), "ERR OWNERTOOLONG an owner has at most 1024 bytes"),
-    (("LK.ACQUIRE", "k" * 8193, "me"), "ERR KEYTOOLONG a lock key has at most 8192 bytes"),
-    (("LK.ACQUIRE", "k" * 8193, "me", "WAIT", "0"), "ERR KEYTOOLONG a lock key has at most 8192 bytes"),
-    (("LK.ACQUIREALL", "2", "K2", "k" * 8193, "me"), "ERR KEYTOOLONG a lock key has at most 8192 bytes"),
+    (("LK.ACQUIRE", "k" * 8193, "me"), "ERR KEYTOOLONG the name of a lock is longer than limits.key_bytes"),
+    (("LK.ACQUIRE", "k" * 8193, "me", "WAIT", "0"), "ERR KEYTOOLONG the name of a lock is longer than limits.key_bytes"),
+    (("LK.ACQUIREALL", "2", "K2", "k" * 8193, "me"), "ERR KEYTOOLONG the name of a lock is longer than limits.key_bytes"),
 ]
 
 
