@@ -71,7 +71,8 @@ def show(options, runs):
 def main():
     parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=2, help="of each measurement (2)")
+    parser.add_argument("--seconds", type=int, default=4,
+                        help="of each measurement (4); nobody can starve for 3 s in less")
     parser.add_argument("--waiters", type=lambda text: [int(one) for one in text.split(",")], default=[10, 100, 1000],
                         metavar="N,N", help="(10,100,1000)")
     parser.add_argument("--spin", default="0", metavar="TIME",

@@ -3,7 +3,7 @@
 
 A million locks (names of 16 bytes, owners of 32) are taken over one pipelined connection and given back, with SET NX
 PX on Lockkeeper's embedded store and on redis-server, and with native verbs where the server knows them. Then as many
-clients as the limit of open files allows wait for one key.
+clients as the limit of open files allows wait in queues of a thousand.
 
 Columns: bytes per item by INFO used_memory and by the process' resident memory, and what was still there after all of
 it was given back, in MiB over the empty server. Resident memory moves in pages, and allocators give little of it back:
@@ -131,21 +131,26 @@ def clients(options, server, where, what, words, count, is_there):
         [options.lockbench, "--server", f"127.0.0.1:{server.port}", "--warmup", "0", "--duration", "1000s",
          "--drain", "60s", "--ttl", "10m", "--hold", "1000s", "--sources", "8", *words],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + PATIENCE
-    while not is_there():
-        assert load.poll() is None, load.stderr.read()
-        assert time.monotonic() < end, "they did not all come"
-        time.sleep(0.1)
-    full = memory.growth()
-    load.send_signal(signal.SIGTERM)
-    load.communicate(timeout=PATIENCE)
+    try:
+        end = time.monotonic() + PATIENCE
+        while not is_there():
+            assert load.poll() is None, load.stderr.read()
+            assert time.monotonic() < end, "they did not all come"
+            time.sleep(0.1)
+        full = memory.growth()
+        load.send_signal(signal.SIGTERM)
+        load.communicate(timeout=PATIENCE)
+    finally:
+        load.kill()
     show(what, where, count, full, memory.settled(count))
     progress("")
 
 
 def waiters(options, start, where, native, count):
     """Each on a server of its own, made by `start`: freed memory would hide what the next ones need."""
-    hot = ["--mode", "hot", "--clients", str(count + 1)]
+    # Queues of a thousand, for a server may limit their length; each has a holder besides.
+    queues = max(1, count // 1_000)
+    hot = ["--mode", "spread", "--keys", str(queues), "--clients", str(count + queues)]
     rows = [("idle connections", ["--clients", "1", "--idle", str(count)], "connected_clients"),
             ("waiters by BLPOP", [*hot, "--protocol", "blpop"], "blocked_clients")]
     if native:

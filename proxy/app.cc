@@ -23,7 +23,6 @@
 #include "proxy/version.hh"
 #include "proxy/wake_ups.hh"
 #include "shards/deadlock_watch.hh"
-#include "shards/fence_ceiling.hh"
 
 namespace lockkeeper::proxy {
 
@@ -104,21 +103,20 @@ void serve(const config::config& settings) {
     stop_signal stop;
     start_of_process();
 
-    shards::fence_ceiling fences;
-    auto options = table_options(settings, shards::read_clock());
-    options.fence_floor = fences.start(settings.embedded.state).get();
-    options.fence_ceiling = fences.ceiling();
-    auto stop_fences = ss::deferred_stop(fences);
+    shards::fence_ceiling ceiling;
+    auto table = table_options(settings, shards::read_clock());
+    table.fence_floor = ceiling.start(settings.embedded.state).get();
+    table.fence_ceiling = ceiling.raise(table.fence_floor + 1).get();
+    auto stop_ceiling = ss::deferred_stop(ceiling);
 
     ss::sharded<shards::lock_service> locks;
-    locks.start(draw_hash_seed(), options, policies(settings), room_options(settings)).get();
-    auto stop_locks = ss::deferred_stop(locks);
     locks
-        .invoke_on_all([&fences](shards::lock_service& core) {
-            core.supply_fences_from(fences);
-            return core.start();
-        })
+        .start(draw_hash_seed(), table, ss::sharded_parameter([&] { return policies(settings); }),
+               room_options(settings))
         .get();
+    auto stop_locks = ss::deferred_stop(locks);
+    locks.invoke_on_all([&](shards::lock_service& core) { core.supply_fences(ceiling); }).get();
+    locks.invoke_on_all(&shards::lock_service::start).get();
 
     ss::sharded<pubsub> messages;
     messages.start().get();

@@ -41,7 +41,8 @@ void client::reset() {
     name.clear();
     database = 0;
     replies = reply_mode::on;
-    no_evict = no_touch = tracking = false;
+    no_evict = no_touch = false;
+    tracked = {};
     reply.set_version(protocol::version::resp2);
 }
 

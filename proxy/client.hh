@@ -17,6 +17,7 @@
 #include "protocol/reply_writer.hh"
 #include "proxy/owned_request.hh"
 #include "proxy/pubsub.hh"
+#include "proxy/tracking.hh"
 #include "shards/core/grant_types.hh"
 
 namespace lockkeeper::proxy {
@@ -78,7 +79,7 @@ public:
     reply_mode replies = reply_mode::on;
     bool no_evict = false;
     bool no_touch = false;
-    bool tracking = false;
+    tracking tracked{};
     std::optional<transaction> multi{};
     std::vector<watched_key> watched{};
     std::array<std::set<std::string, std::less<>>, channel_kinds> channels{};

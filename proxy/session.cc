@@ -419,6 +419,9 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
         }
         core = *one;
     }
+    if (spec.flags & flag_write && locks.table().policies().any_renews()) {
+        lives_with_locks = true;  // a policy may renew what it takes for as long as it is here
+    }
     // Deep pipelines are no resends.
     constexpr size_t remembered = 4;
     if (spec.flags & flag_takes_lock && _taken_last.size() < remembered) {

@@ -34,6 +34,7 @@ struct wake_ups::round {
     subject about;
     uint64_t number;
     shards::instant begun;
+    std::vector<uint64_t> asked;           ///< clients that had asked for the lock in vain
     std::vector<std::set<uint64_t>> told;  ///< numbers of subscriptions, by core
     std::set<std::string, std::less<>> addresses{};
     bool knows_addresses = false;
@@ -65,15 +66,20 @@ void wake_ups::begin(shards::announcement what) {
     if (_newest.size() >= rounds_max) {
         return _messages.local().broadcast(std::move(what));
     }
+    // Now, for the next command may be that of somebody who asked before and takes it.
+    auto asked = who_asked(*what.frees);
     shards::background(_gate, log, "waking a listener",
-                       [this, what = std::move(what)]() mutable { return run(std::move(what)); });
+                       [this, what = std::move(what), asked = std::move(asked)]() mutable {
+                           return run(std::move(what), std::move(asked));
+                       });
 }
 
-ss::future<> wake_ups::run(shards::announcement what) {
+ss::future<> wake_ups::run(shards::announcement what, std::vector<uint64_t> asked) {
     round now{.what = std::move(what),
               .about = {},
               .number = ++_rounds,
               .begun = shards::read_clock(),
+              .asked = std::move(asked),
               .told = std::vector<std::set<uint64_t>>(ss::smp::count)};
     now.about = {*now.what.frees, now.what.channel};
     _newest[now.about] = now.number;
@@ -151,19 +157,22 @@ ss::future<wake_candidates> wake_ups::ask_all_cores(const round& now, size_t mos
     co_return all;
 }
 
-ss::future<> wake_ups::look_where_they_are(round& now) {
+std::vector<uint64_t> wake_ups::who_asked(const shards::freed_lock& lock) {
     auto& locks = _locks.local();
-    now.knows_addresses = true;
     std::vector<uint64_t> ids;
-    if (const auto* const line =
-            locks.table().line_of(locks.key(now.what.frees->database, now.what.frees->key))) {
+    if (const auto* const line = locks.table().line_of(locks.key(lock.database, lock.key))) {
         line->polling.for_each([&ids](const shards::seats::view& each) {
             if (ids.size() < addresses_max && each.client != 0) {
                 ids.push_back(each.client);
             }
         });
     }
-    now.addresses = co_await _everyone.local().addresses(std::move(ids));
+    return ids;
+}
+
+ss::future<> wake_ups::look_where_they_are(round& now) {
+    now.knows_addresses = true;
+    now.addresses = co_await _everyone.local().addresses(std::move(now.asked));
 }
 
 /// How many of them were there to be told.

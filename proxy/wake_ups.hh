@@ -51,7 +51,9 @@ private:
     struct round;
 
     void begin(shards::announcement what);
-    ss::future<> run(shards::announcement what);
+    ss::future<> run(shards::announcement what, std::vector<uint64_t> asked);
+    /// Clients that asked for this lock in vain, by id.
+    std::vector<uint64_t> who_asked(const shards::freed_lock& lock);
     ss::future<> wake_by_and_by(round& now);
     ss::future<wake_candidates> find(round& now, size_t most);
     ss::future<wake_candidates> ask_all_cores(const round& now, size_t most);

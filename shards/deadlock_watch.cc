@@ -31,6 +31,20 @@ constexpr size_t owners_max = 100'000;
 
 using owner_set = std::unordered_set<uint64_t>;
 
+/// Keys are whatever clients like; a log line is not.
+std::string printable(std::string_view key) {
+    constexpr size_t shown = 128;
+    std::string text;
+    for (const char c : key.substr(0, shown)) {
+        if (c > ' ' && c < 0x7f && c != '\\') {
+            text += c;
+        } else {
+            text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        }
+    }
+    return text;
+}
+
 uint64_t hash_of(const lock_service& locks, std::string_view owner) {
     return locks.hasher().place(owner).bucket.value;
 }
@@ -252,15 +266,15 @@ void deadlock_watch::report(const circle& one) {
     constexpr size_t shown_max = 10;
     std::string waits;
     for (size_t i = 0; i < std::min(one.size(), shown_max); ++i) {
-        waits += fmt::format("{}client {} for {:?}", i == 0 ? "" : ", ", one[i].which.client,
-                             one[i].key);
+        waits += fmt::format("{}client {} for {}", i == 0 ? "" : ", ", one[i].which.client,
+                             printable(one[i].key));
     }
     if (one.size() > shown_max) {
         waits += fmt::format(", and {} more", one.size() - shown_max);
     }
     const bool refused = one.front().rule == deadlock_rule::refuse;
-    log.warn("a circle of {} waits: {}; {}", one.size(), waits,
-             refused ? "the newest is refused" : "it stays until one of them gives up");
+    log.warn("{} clients wait for each other: {}; {}", one.size(), waits,
+             refused ? "the newest wait is refused" : "none of them will go on by itself");
     ++_locks.local().table().counted().deadlocks;
 }
 

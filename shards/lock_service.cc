@@ -47,7 +47,7 @@ ss::future<> lock_service::stop() {
     while (!_waiting.empty()) {
         cancel_wait(_waiting.begin()->client);
     }
-    return _supply ? _supply->stop() : ss::make_ready_future<>();
+    return _fences ? _fences->stop() : ss::make_ready_future<>();
 }
 
 ss::shard_id lock_service::core_of(std::string_view key) const {
@@ -141,7 +141,7 @@ grant_request lock_service::request_of(const lock_order& order) const {
             .permits = order.permits,
             .of = order.of,
             .ttl = order.ttl,
-            .is_plain = order.is_parked};
+            .is_parked = order.is_parked};
 }
 
 ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
@@ -207,36 +207,6 @@ bool lock_service::cancel_wait(uint64_t client) {
     return true;
 }
 
-waiting_client* lock_service::find_wait(uint64_t client, instant since) {
-    const auto [first, last] = _waiting.equal_range(client);
-    for (auto each = first; each != last; ++each) {
-        if (each->since == since && each->how == waiter::state::waiting) {
-            return &*each;
-        }
-    }
-    return nullptr;
-}
-
-bool lock_service::refuse_wait(uint64_t client, instant since, lock_error why) {
-    waiting_client* const who = find_wait(client, since);
-    if (who == nullptr) {
-        return false;
-    }
-    const auto now = read_clock();
-    _table.refuse_waiting(*who, why, now);
-    settle(now);
-    if (!turn_is_free()) {
-        tell_ended();
-    }
-    return true;
-}
-
-void lock_service::mark_deadlock(uint64_t client, instant since, bool is_in_one) {
-    if (waiting_client* const who = find_wait(client, since)) {
-        who->in_deadlock = is_in_one;
-    }
-}
-
 void lock_service::client_left(uint64_t client) {
     const auto now = read_clock();
     _table.client_left(client, now);
@@ -247,8 +217,8 @@ void lock_service::remove_expired() {
     const auto now = read_clock();
     const auto progress = _table.expire_due(now, removals_at_once);
     settle(now);
-    if (_supply) {
-        _supply->look();
+    if (_fences) {
+        _fences->look();
     }
     // With a backlog: a slice, then whatever else is to be done, then the next slice.
     _expiry_timer.arm(progress.more ? 0ms : expiry_interval);

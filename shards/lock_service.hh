@@ -13,6 +13,7 @@
 #include "shards/announcement.hh"
 #include "shards/blocked_pops.hh"
 #include "shards/core/clock.hh"
+#include "shards/core/deadlock.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
 #include "shards/fence_ceiling.hh"
@@ -53,9 +54,8 @@ public:
         }
     }
 
-    /// Where more fences come from when this core's have nearly been given. Without it there are as
-    /// many as the options say.
-    void supply_fences_from(fence_ceiling& source) { _supply.emplace(_table.fences(), source); }
+    /// Fences of the embedded store come from here, from now on; without it they have no end.
+    void supply_fences(fence_ceiling& ceiling) { _fences.emplace(_table.fences(), ceiling); }
 
     /// Who hears of grants that ended before their time. Without it nobody does.
     void tell_losses_to(std::function<void(lost_grant)> listener) { _losses = std::move(listener); }
@@ -112,10 +112,10 @@ private:
     ss::semaphore _turn{1};
     std::vector<std::pair<uint32_t, std::string>> _pushed;  ///< in this turn
     ss::timer<> _expiry_timer;
+    std::optional<fence_supply> _fences;
     waiting_clients _waiting;
     std::set<uint64_t> _before_turn;  ///< clients whose acquire waits for the turn
     std::function<void(lost_grant)> _losses;
-    std::optional<fence_supply> _supply;
     ss::timer<> _due_timer;
     instant _due_at = end_of_time;  ///< what the timer is set to
 };

@@ -3,6 +3,7 @@
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/commands/subcommands.hh"
 #include "proxy/services.hh"
 #include "shards/core/glob.hh"
 
@@ -154,6 +155,13 @@ ss::future<> ask_pubsub(client& who, owned_request args) {
     } else if (equals_ignoring_case(what, "numpat") && args.size() == 2) {
         const auto patterns = co_await names_everywhere(who.all, channel_kind::pattern);
         who.reply.integer(static_cast<int64_t>(patterns.size()));
+    } else if (equals_ignoring_case(what, "help") && args.size() == 2) {
+        reply_help(who.reply, "PUBSUB",
+                   {"CHANNELS [<pattern>]", "    Channels that somebody listens to.", "NUMPAT",
+                    "    The number of patterns that somebody listens to.",
+                    "NUMSUB [<channel> ...]", "    How many listen to each channel.",
+                    "SHARDCHANNELS [<pattern>]", "    CHANNELS for SSUBSCRIBE.",
+                    "SHARDNUMSUB [<channel> ...]", "    NUMSUB for SSUBSCRIBE."});
     } else {
         if (equals_ignoring_case(what, "numpat")) {
             reply_wrong_arity(who.reply, "pubsub|numpat");

@@ -176,16 +176,26 @@ public:
 
     table_stats stats() const { return _keys.stats(); }
     /// For tests: walks everything and says what is broken, or nothing.
-    std::optional<std::string> verify() const { return _keys.verify(); }
+    std::optional<std::string> verify() const {
+        auto broken = _keys.verify();
+        return broken ? broken : _grants.verify();
+    }
     /// The same for those in line; after settle().
     std::optional<std::string> verify_lines(instant now) { return _room.verify(now); }
 
 private:
-    void replace_text(lock_entry& entry, std::string_view value, expiry_change expiry, instant now);
+    lock_result<lock_entry*> create(const lock_key& key, lock_entry::payload value,
+                                    expiry_change expiry, instant now);
+    enum class owner : uint8_t { same, other };
+    /// A value for another owner ends what the present one has, and needs a fence.
+    lock_result<void> replace_text(lock_entry& entry, std::string_view value, owner whose,
+                                   expiry_change expiry, instant now);
     /// A plain lock has been taken by a command of Redis.
     void taken(lock_entry& entry, const lock_key& key, std::string_view value, uint64_t client,
                expiry_change expiry, instant now);
     bool is_resent(const lock_entry& entry, const set_request& request) const;
+    void taken_again(lock_entry& entry, const set_request& request, instant now);
+    void keep_alive_by_policy(lock_entry& entry, expiry_change expiry, instant now);
     static caller caller_of(const lock_key& key, uint64_t client, std::string_view token);
 
     policy_book _policies;

@@ -603,7 +603,9 @@ class Differential(unittest.TestCase):
         numbers = [self.options.only] if self.options.only is not None else range(self.options.streams)
         seen, failures, began = collections.Counter(), 0, time.monotonic()
         print(f"seed {seed}, {len(numbers)} streams", flush=True)
-        with Redis() as redis, Lockkeeper(cores=1) as one, Lockkeeper(cores=2) as two:
+        # Streams follow each other like the tries of a client that polls; nobody is to be preferred for it.
+        config = "policies: [{keys: '*', starvation_after: 1h}]\n"
+        with Redis() as redis, Lockkeeper(cores=1, config=config) as one, Lockkeeper(cores=2, config=config) as two:
             for server, cores in ((one, 1), (two, 2)):
                 server.cores = cores
             for number in numbers:

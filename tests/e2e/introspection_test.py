@@ -377,6 +377,59 @@ class Commands(WithServer):
             self.assertEqual(self.client(version).call("COMMAND", "INFO", "nosuch", "get")[0], None)
 
 
+class SameAsRedis(unittest.TestCase):
+    """The same bytes as from a real redis-server, in both protocol versions."""
+
+    # Each line is a connection of its own.
+    LINES = [
+        "CLIENT TRACKING ON|CLIENT TRACKINGINFO|CLIENT GETREDIR|CLIENT TRACKING OFF|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING ON OPTIN|CLIENT CACHING YES|CLIENT CACHING NO|CLIENT CACHING FOO|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING ON OPTOUT NOLOOP|CLIENT CACHING NO|CLIENT CACHING YES|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING ON OPTIN|CLIENT TRACKING ON OPTOUT|CLIENT TRACKING ON BCAST",
+        "CLIENT TRACKING ON OPTIN OPTOUT|CLIENT TRACKING ON BCAST OPTIN|CLIENT TRACKING ON PREFIX a",
+        "CLIENT TRACKING ON BCAST|CLIENT TRACKING ON|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING ON BCAST PREFIX a PREFIX b|CLIENT TRACKING ON BCAST PREFIX ab",
+        "CLIENT TRACKING ON BCAST PREFIX a PREFIX ab|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING FOO|CLIENT TRACKING ON FOO|CLIENT TRACKING ON REDIRECT|CLIENT TRACKING ON REDIRECT 99999999",
+        "CLIENT TRACKING ON REDIRECT abc|CLIENT TRACKING|CLIENT CACHING YES|CLIENT CACHING|CLIENT TRACKINGINFO x",
+        "CLIENT TRACKING ON|RESET|CLIENT TRACKINGINFO",
+        "COMMAND COUNT x|COMMAND NOSUCH|COMMAND GETKEYS|COMMAND LIST FOO|COMMAND LIST FILTERBY FOO x",
+        "COMMAND GETKEYS EVAL text 2 a b c|COMMAND GETKEYS EVALSHA sha 1 a|COMMAND GETKEYS EVAL text 0",
+        "COMMAND GETKEYS EVAL text abc|COMMAND GETKEYS EVAL text 2 a|COMMAND GETKEYS EVAL text -1",
+        "COMMAND LIST FILTERBY PATTERN pexpire*|COMMAND LIST FILTERBY MODULE nosuch|COMMAND HELP x",
+        "CLIENT NO-EVICT on|CLIENT NO-EVICT foo|CLIENT GETNAME|CLIENT SETNAME a|CLIENT GETNAME|CLIENT REPLY FOO",
+    ]
+
+    def test_every_line_has_the_same_answer(self):
+        with Redis() as redis, Lockkeeper(cores=2) as ours:
+            for version in (2, 3):
+                for line in self.LINES:
+                    commands = [encode(*command.split(" ")) for command in line.split("|")]
+                    if version == 3:
+                        commands.insert(0, encode("HELLO", 3))
+                    answers = []
+                    for server in (redis, ours):
+                        with Client(server.port) as client:
+                            client.send_bytes(b"".join(commands) + encode("QUIT"))
+                            if version == 3:
+                                client.read()
+                            answers.append(sorted_list(client.read_all()))
+                    with self.subTest(line, version=version):
+                        self.assertEqual(answers[1], answers[0])
+
+    def test_every_command_with_subcommands_explains_them(self):
+        with Lockkeeper(cores=1) as ours, Client(ours.port) as client:
+            for command in ("CLIENT", "COMMAND", "CONFIG", "PUBSUB", "SCRIPT"):
+                lines = client.call(command, "HELP")
+                self.assertEqual(lines[0], f"{command} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
+                self.assertEqual(lines[-2:], ["HELP", "    Print this help."])
+
+
+def sorted_list(data):
+    """COMMAND LIST is in the order of Redis' hash table."""
+    return sorted(data.split(b"\r\n")) if b"$9\r\npexpireat\r\n" in data else data
+
+
 class TheRest(WithServer):
     def test_config_get(self):
         client = self.client(3)

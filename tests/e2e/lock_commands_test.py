@@ -288,6 +288,24 @@ class LookingOverAllKeys(unittest.TestCase):
             self.assertEqual(sorted(found), sorted(names))
         self.assertEqual(self.client.call("DBSIZE"), 5000)
 
+    def test_a_page_of_long_names_ends_early_and_the_cursor_leads_to_the_rest(self):
+        names = [b"%08d" % i + b"x" * 8000 for i in range(200)]
+        self.fill(names)
+        cursor, page = self.client.call("SCAN", 0, "COUNT", 1000)
+        self.assertLess(len(page), 150)
+        self.assertNotEqual(cursor, b"0")
+        self.assertEqual(sorted(self.scan("COUNT", 1000)), names)
+
+    def test_keys_answers_up_to_eight_mebibytes(self):
+        size, most = 8192, 8 * 1024 * 1024
+        self.fill([b"%08d" % i + b"x" * (size - 8) for i in range(most // size)])
+        self.assertEqual(len(self.client.call("KEYS", "*")), most // size)
+        self.client.call("SET", "", "v")
+        self.assertEqual(len(self.client.call("KEYS", "*")), most // size + 1, "an empty name adds no byte")
+        self.client.call("SET", "k", "v")
+        self.assertEqual(self.client.call("KEYS", "*"), Error("ERR too many keys match; use SCAN"))
+        self.assertEqual(self.client.call("KEYS", "k"), [b"k"])
+
     def test_scan_chooses_by_pattern_and_kind(self):
         self.fill([b"a1", b"a2", b"b1"])
         self.client.call("RPUSH", "a3", "x")

@@ -13,7 +13,7 @@ using namespace lockkeeper::proxy;
 
 namespace {
 
-struct ear : subscriber {
+struct ear final : subscriber {
     size_t heard = 0;
 
     void deliver(const message&) override { ++heard; }
