@@ -133,11 +133,11 @@ class Order:
 
     def test_a_lock_is_handed_on_when_its_time_is_over(self):
         for options in ([], ["SHARED"], ["PERMITS", 2, "OF", 2]):
-            first = self.acquire("k", "holder", "TTL", 50, *options)
+            first = self.acquire("k", "holder", "TTL", 50, *options, client=self.client())
             waiter = self.client()
             waiter.send("LK.ACQUIRE", "k", "waiter", "WAIT", 0, *(options if options != ["SHARED"] else []))
             self.assertGreater(self.assert_granted(waiter.read()), first)
-            self.assertIsNone(self.client().call("LK.RELEASE", "k", "holder"))
+            self.assertIsNone(self.control.call("LK.RELEASE", "k", "holder"))
             self.release("k", "waiter")
 
     def test_the_time_of_a_grant_begins_with_the_grant(self):
