@@ -23,8 +23,8 @@ check: ## formatting, all tests, a short fuzz: what a change must pass
 debug: ## build with the address and undefined-behaviour sanitizers and run the tests on it
 	@scripts/test debug $(ARGS)
 
-bench: ## build and run the benchmarks
-	@scripts/bench
+bench: ## build and run the benchmarks (one: make bench ARGS="hot-key")
+	@scripts/bench $(ARGS)
 
 format: ## format the sources
 	@scripts/format

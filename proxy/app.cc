@@ -17,9 +17,12 @@
 #include <seastar/util/log.hh>
 
 #include "proxy/listener.hh"
+#include "proxy/lock_settings.hh"
 #include "proxy/process.hh"
 #include "proxy/scripts/library.hh"
 #include "proxy/version.hh"
+#include "proxy/wake_ups.hh"
+#include "shards/deadlock_watch.hh"
 
 namespace lockkeeper::proxy {
 
@@ -94,7 +97,7 @@ void tell_losses(ss::sharded<shards::lock_service>& locks, ss::sharded<pubsub>& 
     locks
         .invoke_on_all([&](shards::lock_service& core) {
             core.tell_losses_to([&messages, &everyone](shards::lost_grant what) {
-                messages.local().announce(
+                messages.local().broadcast(
                     {.channel = "lockkeeper:lost",
                      .payload = fmt::format("{} {} {}", what.key, what.owner, what.fence)});
                 everyone.local().tell_lost(std::move(what));
@@ -109,9 +112,19 @@ void serve(const config::config& settings) {
     stop_signal stop;
     start_of_process();
 
+    shards::fence_ceiling ceiling;
+    auto table = table_options(settings, shards::read_clock());
+    table.fence_floor = ceiling.start(settings.embedded.state).get();
+    table.fence_ceiling = ceiling.raise(table.fence_floor + 1).get();
+    auto stop_ceiling = ss::deferred_stop(ceiling);
+
     ss::sharded<shards::lock_service> locks;
-    locks.start(draw_hash_seed(), shards::lock_table_options{}).get();
+    locks
+        .start(draw_hash_seed(), table, ss::sharded_parameter([&] { return policies(settings); }),
+               room_options(settings))
+        .get();
     auto stop_locks = ss::deferred_stop(locks);
+    locks.invoke_on_all([&](shards::lock_service& core) { core.supply_fences(ceiling); }).get();
     locks.invoke_on_all(&shards::lock_service::start).get();
     if (!settings.stripes.empty()) {
         locks
@@ -125,10 +138,6 @@ void serve(const config::config& settings) {
     ss::sharded<pubsub> messages;
     messages.start().get();
     auto stop_messages = ss::deferred_stop(messages);
-    locks
-        .invoke_on_all(
-            [&messages](shards::lock_service& core) { core.announce_to(messages.local()); })
-        .get();
 
     ss::sharded<scripts::library> known_scripts;
     known_scripts.start().get();
@@ -138,6 +147,16 @@ void serve(const config::config& settings) {
     everyone.start().get();
     auto stop_clients = ss::deferred_stop(everyone);
     tell_losses(locks, messages, everyone);
+
+    ss::sharded<wake_ups> wakers;
+    wakers.start(std::ref(locks), std::ref(messages), std::ref(everyone)).get();
+    auto stop_wakers = ss::deferred_stop(wakers);
+    locks.invoke_on_all([&wakers](shards::lock_service& core) { core.announce_to(wakers.local()); })
+        .get();
+
+    shards::deadlock_watch deadlocks(locks);
+    deadlocks.start();
+    auto stop_deadlocks = ss::deferred_stop(deadlocks);
 
     ss::sharded<listener> listeners;
     listeners.start(settings, std::ref(locks), std::ref(messages), std::ref(everyone)).get();

@@ -1,5 +1,6 @@
 #include "proxy/clients.hh"
 
+#include <seastar/core/coroutine.hh>
 #include <seastar/core/smp.hh>
 #include <seastar/util/log.hh>
 
@@ -31,6 +32,30 @@ void clients::for_each(const std::function<void(client&)>& visit) const {
     for (const auto& [id, who] : _by_id) {
         visit(*who);
     }
+}
+
+ss::future<std::set<std::string, std::less<>>> clients::addresses(std::vector<uint64_t> ids) {
+    std::vector<std::vector<uint64_t>> by_core(ss::smp::count);
+    for (const uint64_t id : ids) {
+        by_core[core_of_client(id)].push_back(id);
+    }
+    std::set<std::string, std::less<>> all;
+    for (ss::shard_id core = 0; core < ss::smp::count; ++core) {
+        if (by_core[core].empty()) {
+            continue;
+        }
+        all.merge(co_await container().invoke_on(
+            core, [some = std::move(by_core[core])](const clients& there) {
+                std::set<std::string, std::less<>> found;
+                for (const uint64_t id : some) {
+                    if (const client* const who = there.find(id)) {
+                        found.emplace(who->address());
+                    }
+                }
+                return found;
+            }));
+    }
+    co_return all;
 }
 
 void clients::tell_lost(shards::lost_grant what) {

@@ -6,6 +6,9 @@
 #include <seastar/core/future.hh>
 #include <seastar/core/gate.hh>
 #include <seastar/core/sharded.hh>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "proxy/statistics.hh"
 #include "shards/core/grant_types.hh"
@@ -25,6 +28,8 @@ public:
 
     client* find(uint64_t id) const;
     void for_each(const std::function<void(client&)>& visit) const;
+    /// Where these clients are, on whatever core, without their ports.
+    ss::future<std::set<std::string, std::less<>>> addresses(std::vector<uint64_t> ids);
     size_t size() const { return _by_id.size(); }
 
     statistics counted{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <seastar/core/memory.hh>
 
 #include "protocol/text.hh"
 #include "shards/lock_service.hh"
@@ -121,12 +122,24 @@ void reply_unknown_subcommand(protocol::reply_writer& reply, std::string_view co
         {"ERR unknown subcommand '", subcommand.substr(0, shown), "'. Try ", command, " HELP."});
 }
 
+void reply_out_of_memory(protocol::reply_writer& reply) {
+    reply.error("OOM command not allowed when used memory > 'maxmemory'.");
+}
+
+bool memory_is_short() {
+    constexpr size_t kept_share = 20;
+    constexpr size_t kept_least = 1024 * 1024;
+    static thread_local const size_t kept =
+        std::max(ss::memory::stats().total_memory() / kept_share, kept_least);
+    return ss::memory::free_memory() < kept;
+}
+
 void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error) {
     switch (error) {
         case shards::lock_error::wrong_type:
             return reply.error("WRONGTYPE Operation against a key holding the wrong kind of value");
         case shards::lock_error::key_too_long:
-            return reply.error("ERR KEYTOOLONG a lock key has at most 8192 bytes");
+            return reply.error("ERR KEYTOOLONG the name of a lock is longer than limits.key_bytes");
         case shards::lock_error::too_many_locks:
             return reply.error("ERR TOOMANYLOCKS this core holds as many lock keys as it may");
         case shards::lock_error::too_many_members:

@@ -57,7 +57,9 @@ enum command_flag : uint32_t {
     flag_about_data = 1 << 14,  ///< goes to the upstream for data, if there is one
     flag_about_both = 1 << 15,  ///< concerns the upstream and us alike
     flag_takes_lock =
-        1 << 16,  ///< may take the lock of its first key, and its client may resend it
+        1 << 17,            ///< may take the lock of its first key, and its client may resend it
+    flag_native = 1 << 18,  ///< about locks, whatever the name of its key
+    flag_grows = 1 << 16,   ///< refused while memory is short; what ends locks never is
 };
 
 /// Where the keys stand among the arguments, as in COMMAND INFO: first 0 means none, last counts
@@ -116,6 +118,9 @@ void reply_not_an_integer(protocol::reply_writer& reply);
 void reply_wrong_arity(protocol::reply_writer& reply, std::string_view command);
 void reply_unknown_subcommand(protocol::reply_writer& reply, std::string_view command,
                               std::string_view subcommand);
+void reply_out_of_memory(protocol::reply_writer& reply);
+/// On this core. The rest is for releases and renewals, and for who is connected.
+bool memory_is_short();
 void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error);
 
 }  // namespace lockkeeper::proxy

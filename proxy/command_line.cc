@@ -104,16 +104,10 @@ std::optional<config::config> read_settings(const bpo::variables_map& given) {
     return settings;
 }
 
-void choose_backend(ss::reactor_options& options, const machine& here, unsigned cores,
-                    unsigned clients) {
-    const auto backend = default_backend(here, cores, (clients + cores - 1) / cores);
-    options.max_networking_io_control_blocks.set_default_value(backend.requests_per_core);
-    try {
-        options.reactor_backend.select_default_candidate(backend.name);
-    } catch (const std::exception&) {
-        // A sandbox may forbid what the kernel has; epoll is always there.
-        options.reactor_backend.select_default_candidate("epoll");
-    }
+void choose_backend(ss::reactor_options& options, unsigned cores, unsigned clients) {
+    options.max_networking_io_control_blocks.set_default_value(
+        aio_requests((clients + cores - 1) / cores));
+    options.reactor_backend.select_default_candidate(default_backend);
 }
 
 unsigned cores_wanted(const bpo::variables_map& given, const machine& here) {
@@ -187,9 +181,9 @@ command_line read_command_line(int argc, char** argv) {
         return {.serve = {}, .exit_code = complain(*problem)};
     }
 
-    // Which backend fits depends on the number of cores and clients, known only now.
+    // How many sockets there may be depends on the number of cores and clients, known only now.
     auto defaults = seastar_defaults(here);
-    choose_backend(defaults.reactor_opts, here, cores, settings->limits.clients);
+    choose_backend(defaults.reactor_opts, cores, settings->limits.clients);
     app = std::make_unique<ss::app_template>(std::move(defaults));
     add_own_options(*app);
     return {.serve = command_line::server{*settings, std::move(app)}};

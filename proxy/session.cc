@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/smp.hh>
 #include <seastar/core/when_all.hh>
@@ -52,6 +54,18 @@ void unknown_command(const protocol::request& args, protocol::reply_writer& repl
 /// Where the upstream's replies stand, behind those of the cores.
 size_t upstream_slot() {
     return ss::smp::count;
+}
+
+/// What a command costs until its EXEC: its bytes, and as much again as a short one needs around
+/// them.
+size_t cost_of_queueing(const protocol::request& request) {
+    constexpr size_t around_command = 128;
+    constexpr size_t around_argument = 8;
+    size_t bytes = around_command + around_argument * request.size();
+    for (const std::string_view argument : request) {
+        bytes += argument.size();
+    }
+    return bytes;
 }
 
 bool fits(const command_spec& spec, size_t arguments) {
@@ -155,6 +169,9 @@ ss::future<> session::serve_commands() {
             co_return;
         }
         last_heard = ss::lowres_clock::now();
+        if (commands_executed == 0 && first_heard == ss::lowres_clock::time_point{}) {
+            first_heard = last_heard;
+        }
         all.counted.bytes_in += bytes.size();
         if (_unread.empty()) {
             // The common case: whole commands, executed where the socket put them.
@@ -167,20 +184,22 @@ ss::future<> session::serve_commands() {
             co_await serve_batch(unread);
             _unread.erase(0, _unread.size() - unread.size());
         }
-        if (_unread.size() > all.settings.limits.query_bytes) {
-            log.warn("client {} at {}: a command beyond limits.query_bytes, connection closed", id,
-                     peer);
+        unexecuted = _unread.size();
+        if (unexecuted > all.settings.limits.query_bytes) {
+            warn_of("a command beyond limits.query_bytes");
             co_return;
         }
     }
 }
 
-/// Nearly always everything is done at once and one write ends it: that takes no coroutine.
+/// Nearly always everything is done at once and one write ends it: that takes no coroutine. The
+/// write comes after the batches of all other connections that have something to read now: then the
+/// clients wake up together and not one by one, which is half of the kernel's work.
 ss::future<> session::serve_batch(std::string_view& unread) {
     _taken_last.clear();
     const pause why = execute_ready(unread);
     if (why == pause::need_bytes && _gaps.empty() && !_slow) {
-        return write_replies();
+        return ss::yield().then([this] { return write_replies(); });
     }
     return serve_rest(unread, why);
 }
@@ -210,7 +229,7 @@ ss::future<> session::finish_pending() {
         if (!_slow) {
             continue;
         }
-        if (_slow->spec && _slow->spec->flags & flag_blocking) {
+        if (_slow->spec && (_slow->spec->flags & flag_blocking || _slow->spec->may_wait != nullptr)) {
             co_await write_replies();  // it may take long: what came before it is due
         }
         co_await finish_slow();
@@ -252,7 +271,7 @@ session::pause session::execute_ready(std::string_view& unread) {
 
 void session::execute(const protocol::request& request) {
     if (protocol::is_http(request)) {
-        log.warn("client {} at {}: speaks HTTP, connection closed", id, peer);
+        warn_of("speaks HTTP");
         closing = true;
         return;
     }
@@ -270,7 +289,7 @@ void session::execute(const protocol::request& request) {
         unknown_command(request, reply);
     } else if (!spec || !refuse(*spec, request)) {
         last_command = spec ? spec->name : std::string_view("upstream");
-        run(spec, request);
+        run_or_refuse(spec, request);
     }
     if (output.size() > mark && output.view()[mark] == '-') {
         ++all.counted.error_replies;
@@ -284,7 +303,7 @@ void session::execute(const protocol::request& request) {
 /// after the command, for CLIENT REPLY ON is the one that is answered.
 void session::mute(size_t mark) {
     if (replies == reply_mode::off || replies == reply_mode::skipping) {
-        output.commit(output.room(0) - (output.size() - mark));
+        output.truncate(mark);
     }
     if (replies == reply_mode::skipping) {
         replies = reply_mode::on;
@@ -312,6 +331,24 @@ bool session::refuse(const command_spec& spec, const protocol::request& request)
         return true;
     }
     return false;
+}
+
+/// Without memory a command is refused and nothing else happens: it changes something only after it
+/// has all the memory for it.
+void session::run_or_refuse(const command_spec* spec, const protocol::request& request) {
+    const size_t mark = output.size();
+    const auto gaps = static_cast<ptrdiff_t>(_gaps.size());
+    try {
+        run(spec, request);
+    } catch (const std::bad_alloc&) {
+        output.truncate(mark);
+        _gaps.erase(_gaps.begin() + gaps, _gaps.end());
+        _slow.reset();
+        if (multi) {
+            multi->broken = true;
+        }
+        reply_out_of_memory(reply);
+    }
 }
 
 void session::run(const command_spec* spec, const protocol::request& request) {
@@ -342,6 +379,12 @@ void session::queue(const command_spec* spec, const protocol::request& request) 
     if (where == destination::mixed) {
         multi->broken = true;
         return reply.error("ERR keys of locks and of data cannot be mixed in one command");
+    }
+    multi->bytes += cost_of_queueing(request);
+    if (multi->bytes > all.settings.limits.query_bytes) {
+        warn_of("a transaction beyond limits.query_bytes");
+        closing = true;
+        return;
     }
     multi->commands.push_back({spec, owned_request(request), where == destination::upstream});
     reply.simple("QUEUED");
@@ -376,12 +419,18 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
         }
         core = *one;
     }
+    if (spec.flags & flag_write && locks.table().policies().any_renews()) {
+        lives_with_locks = true;  // a policy may renew what it takes for as long as it is here
+    }
     // Deep pipelines are no resends.
     constexpr size_t remembered = 4;
     if (spec.flags & flag_takes_lock && _taken_last.size() < remembered) {
         _taken_last.emplace_back(database, request[1]);
     }
     if (core == ss::this_shard_id() && locks.turn_is_free() && locks.leases() == nullptr) {
+        if (spec.flags & flag_grows && memory_is_short()) {
+            return reply_out_of_memory(reply);
+        }
         const auto now = shards::read_clock();
         spec.on_keys({request, database, locks, now, reply, id});
         locks.settle(now);
@@ -439,7 +488,11 @@ ss::future<> session::run_in_both(const command_spec& spec, owned_request reques
     const size_t subscribed = subscriptions();
     const size_t confirmations =
         views.size() > 1 ? views.size() - 1 : std::max<size_t>(1, subscribed);
+    const size_t mark = output.size();
     spec.on_client(*this, protocol::request{views});
+    if (output.view()[mark] == '-') {
+        co_return;  // refused
+    }
     open_upstream();
     co_await data->subscribe(std::move(request), confirmations);
 }
@@ -501,17 +554,28 @@ ss::future<> session::write_replies() {
 }
 
 ss::future<> session::write_in_turn() {
-    if (output.empty()) {
+    if (in_reply) {
+        // Only the writer of messages comes at such a moment. There may be gaps in the output,
+        // known by their places.
+        messages_due = true;
+    }
+    if (in_reply || output.empty()) {
         _writing.signal();
         return ss::make_ready_future<>();
     }
-    all.counted.bytes_out += output.size();
+    const size_t size = output.size();
+    all.counted.bytes_out += size;
     auto written = _out.put(to_buffer(output.take()));
     if (written.available()) {
         _writing.signal();
         return written;
     }
-    return written.finally([this] { _writing.signal(); });
+    being_written = size;
+    write_began = ss::lowres_clock::now();
+    return written.finally([this] {
+        being_written = 0;
+        _writing.signal();
+    });
 }
 
 void session::wake_writer() {
@@ -531,6 +595,34 @@ void session::wake_writer() {
             })
             .handle_exception([](const std::exception_ptr&) {});
     });
+}
+
+/// What hostile or broken clients make us say, they can make us say often: each once a minute.
+/// `what` is one of few literals.
+void session::warn_of(std::string_view what) {
+    static thread_local std::map<std::string_view, ss::logger::rate_limit> seldom;
+    auto& limit = seldom.try_emplace(what, std::chrono::minutes(1)).first->second;
+    log.log(ss::log_level::warn, limit, "client {} at {}: {}, connection closed", id, peer, what);
+}
+
+void session::give_up(std::string_view why) {
+    if (!closing) {
+        warn_of(why);
+    }
+    cut();
+}
+
+void session::end_if_overdue(ss::lowres_clock::time_point now) {
+    const auto why = overstays(now);
+    if (!why || closing) {
+        return;
+    }
+    if (*why == is_idle) {
+        log.debug("client {} at {}: {}, connection closed", id, peer, *why);
+        cut();
+    } else {
+        give_up(*why);
+    }
 }
 
 void session::request_stop() {

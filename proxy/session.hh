@@ -39,6 +39,10 @@ public:
 
     void cut() override;
     void when_heard(std::function<void()> call) override;
+    void give_up(std::string_view why) override;
+
+    /// Ends the connection if a limit on time says so.
+    void end_if_overdue(ss::lowres_clock::time_point now);
 
 private:
     /// Why the synchronous part of a batch stopped.
@@ -77,6 +81,7 @@ private:
     void execute(const protocol::request& request);
     bool refuse(const command_spec& spec, const protocol::request& request);
     void mute(size_t mark);
+    void run_or_refuse(const command_spec* spec, const protocol::request& request);
     void run(const command_spec* spec, const protocol::request& request);
     void run_here(const command_spec& spec, const protocol::request& request);
     void run_keys(const command_spec& spec, const protocol::request& request);
@@ -94,6 +99,7 @@ private:
     ss::future<> write_in_turn();
     void wake_writer() override;
     ss::future<> watch_for_hang_up();
+    void warn_of(std::string_view what);
 
     ss::connected_socket _socket;
     ss::data_source _in;

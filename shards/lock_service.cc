@@ -48,7 +48,12 @@ ss::future<> lock_service::stop() {
     while (!_waiting.empty()) {
         cancel_wait(_waiting.begin()->client);
     }
-    return _fleet ? _fleet->stop() : ss::make_ready_future<>();
+    if (_fleet) {
+        co_await _fleet->stop();
+    }
+    if (_fences) {
+        co_await _fences->stop();
+    }
 }
 
 ss::shard_id lock_service::core_of(std::string_view key) const {
@@ -155,7 +160,7 @@ grant_request lock_service::request_of(const lock_order& order) const {
             .permits = order.permits,
             .of = order.of,
             .ttl = order.ttl,
-            .is_plain = order.is_parked};
+            .is_parked = order.is_parked};
 }
 
 ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
@@ -248,6 +253,9 @@ bool lock_service::cancel_wait(uint64_t client) {
     if (found == _waiting.end()) {
         return false;
     }
+    if (found->how != waiter::state::waiting) {
+        return true;  // it has ended within a turn, and is told at its end
+    }
     const auto now = read_clock();
     _table.stop_waiting(*found, now);
     settle(now);
@@ -267,6 +275,9 @@ void lock_service::remove_expired() {
     const auto now = read_clock();
     const auto progress = _table.expire_due(now, removals_at_once);
     settle(now);
+    if (_fences) {
+        _fences->look();
+    }
     // With a backlog: a slice, then whatever else is to be done, then the next slice.
     _expiry_timer.arm(progress.more ? 0ms : expiry_interval);
 }

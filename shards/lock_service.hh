@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <seastar/core/future.hh>
 #include <seastar/core/semaphore.hh>
 #include <seastar/core/timer.hh>
@@ -12,8 +13,10 @@
 #include "shards/announcement.hh"
 #include "shards/blocked_pops.hh"
 #include "shards/core/clock.hh"
+#include "shards/core/deadlock.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
+#include "shards/fence_ceiling.hh"
 #include "shards/fleet.hh"
 #include "shards/lease_keeper.hh"
 #include "shards/lock_order.hh"
@@ -58,6 +61,9 @@ public:
         }
     }
 
+    /// Fences of the embedded store come from here, from now on; without it they have no end.
+    void supply_fences(fence_ceiling& ceiling) { _fences.emplace(_table.fences(), ceiling); }
+
     /// Who hears of grants that ended before their time. Without it nobody does.
     void tell_losses_to(std::function<void(lost_grant)> listener) { _losses = std::move(listener); }
 
@@ -75,6 +81,10 @@ public:
     ss::future<lock_result<std::optional<instant>>> extend(uint32_t database, std::string key,
                                                            std::string owner,
                                                            std::chrono::milliseconds ttl);
+    /// Ends one wait of a client, the one that began then, with an error.
+    bool refuse_wait(uint64_t client, instant since, lock_error why);
+    /// Marks it as seen in a circle, or not.
+    void mark_deadlock(uint64_t client, instant since, bool is_in_one);
     /// A client's connection has ended.
     void client_left(uint64_t client);
 
@@ -101,6 +111,7 @@ private:
     void finish(instant now);
     void tell_ended();
     void look_at(instant when);
+    waiting_client* find_wait(uint64_t client, instant since);
     grant_request request_of(const lock_order& order) const;
     ss::future<lock_answer> acquire_now(lock_order order);
     ss::future<lock_answer> wait_for(lock_order order, instant now);
@@ -113,6 +124,7 @@ private:
     ss::semaphore _turn{1};
     std::vector<std::pair<uint32_t, std::string>> _pushed;  ///< in this turn
     ss::timer<> _expiry_timer;
+    std::optional<fence_supply> _fences;
     waiting_clients _waiting;
     std::set<uint64_t> _before_turn;  ///< clients whose acquire waits for the turn
     std::function<void(lost_grant)> _losses;

@@ -32,7 +32,6 @@ lock_client::lock_client(std::uint32_t id, std::uint32_t place, std::uint32_t fi
 void lock_client::start(client_world& world) {
     if (_state == state::idle) {
         begin_section(world);
-        ++world.board.arrived;
     }
 }
 
@@ -317,9 +316,6 @@ void lock_client::end(client_world& world) {
 
 void lock_client::on_alarm(client_world& world) {
     switch (_state) {
-        case state::idle:
-            start(world);
-            break;
         case state::pausing:
             attempt(world);
             break;
@@ -341,6 +337,7 @@ void lock_client::on_alarm(client_world& world) {
             world.counted.errors.add("a majority of the masters did not answer in time");
             lost(world);
             break;
+        case state::idle:
         case state::ended:
             break;
     }

@@ -154,8 +154,11 @@ constexpr option table[] = {
      [](o& all, text_view text) { return read_duration(text, nanoseconds(0), all.think); }},
     {"--renew-every", "TIME", "renew: pause between two renewals of a lock (100ms; 0: none)",
      [](o& all, text_view text) { return read_duration(text, nanoseconds(0), all.renew_every); }},
-    {"--gap", "TIME", "once: pause between two arrivals (200us)",
-     [](o& all, text_view text) { return read_duration(text, nanoseconds(0), all.gap); }},
+    {"--gap", "TIME",
+     "once: clients arrive by the clock, this far apart. Without it each\n"
+     "comes when the server has the one before in its queue (INFO clients),\n"
+     "or has refused it",
+     [](o& all, text_view text) { return read_duration(text, nanoseconds(0), all.gap.emplace()); }},
     {"--idle", "K", "further connections that do nothing (0)",
      [](o& all, text_view text) { return read_number(text, 0U, 1'000'000U, all.idle); }},
 

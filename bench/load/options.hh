@@ -40,8 +40,8 @@ struct load_options {
     std::chrono::nanoseconds hold{};
     std::chrono::nanoseconds think{};
     std::chrono::nanoseconds renew_every = std::chrono::milliseconds(100);
-    /// Between two arrivals of `once`, so that the server sees them in this order.
-    std::chrono::nanoseconds gap = std::chrono::microseconds(200);
+    /// Mode once: arrivals by the clock. Unset: each comes when the one before is in the queue.
+    std::optional<std::chrono::nanoseconds> gap{};
     std::uint32_t idle = 0;
 
     std::chrono::nanoseconds ttl = std::chrono::seconds(30);

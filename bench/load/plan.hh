@@ -48,13 +48,11 @@ struct load_board {
     std::atomic<stage> now = stage::warming;
     std::atomic<std::int64_t> drain_end{};  ///< moment, as a count; set before `draining`
 
-    // Mode once: the first client takes the lock; the others come, one gap after the other; when
-    // all of them wait, the gate opens and the first one releases.
-    static constexpr std::int64_t not_yet = INT64_MIN;
+    // Mode once: the first client takes the lock; the others come, one after the other; when all of
+    // them wait, the gate opens and the first one releases.
     std::atomic<bool> first_is_in = false;
-    std::atomic<std::int64_t> arrivals_from = not_yet;  ///< moment, as a count
-    std::atomic<std::uint32_t> arrived = 0;             ///< have asked
-    std::atomic<std::uint32_t> refused = 0;             ///< have been refused at least once
+    std::atomic<std::uint32_t> may_arrive = 1;  ///< clients below this number
+    std::atomic<std::uint32_t> refused = 0;     ///< have been refused at least once
     std::atomic<bool> gate_is_open = false;
     std::atomic<std::int64_t> gate_opened{};  ///< when the first one released
     std::atomic<std::int64_t> last_grant{};

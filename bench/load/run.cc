@@ -38,8 +38,9 @@ constexpr std::size_t connections_at_once = 128;
 /// Commands in one write of preparations.
 constexpr std::uint32_t preparations_at_once = 256;
 
-/// The longest wait, in mode once, for the server to have all waiters in its queue.
-constexpr auto queueing_patience = std::chrono::seconds(10);
+/// The longest wait, in mode once, for the server to have a waiter in its queue; then the others
+/// come without being asked for.
+constexpr auto queueing_patience = std::chrono::seconds(5);
 
 moment now() {
     return std::chrono::steady_clock::now();
@@ -340,11 +341,12 @@ public:
         return false;
     }
 
-    /// Waits for a condition that no descriptor tells of. False at `end` or after a signal.
+    /// Waits for a condition that nobody tells of. False at `end` or after a signal.
     template <typename Condition>
     bool wait_for(Condition condition, moment end) {
+        constexpr auto pause = std::chrono::microseconds(100);
         while (!condition()) {
-            if (now() >= end || !sleep_until(std::min(end, now() + milliseconds(1)))) {
+            if (now() >= end || !sleep_until(std::min(end, now() + pause))) {
                 return condition();
             }
         }
@@ -419,29 +421,33 @@ std::uint64_t blocked_clients(control& server) {
     return info ? parse_info_number(info->text(), "blocked_clients").value_or(0) : 0;
 }
 
-/// Mode once, up to the moment when everybody waits. False if somebody did not come to wait, as far
-/// as can be told.
+/// Mode once, up to the moment when everybody waits: one comes after the other, so that the order
+/// of arrival is known. False if somebody did not come to wait, as far as can be told.
 bool queue_everybody(const load_plan& plan, const lock_commands& commands, crew& all,
                      control& server, signals& stop, moment end) {
     load_board& board = all.board;
+    const auto queued = [&] {
+        return commands.waits_in_server() ? blocked_clients(server) : board.refused.load();
+    };
     if (!stop.wait_for([&] { return board.first_is_in.load(); }, end)) {
         return false;
     }
-    board.arrivals_from = now().time_since_epoch().count();
-    all.wake();
-    const std::uint32_t waiters = plan.lanes - 1;
-    const moment patience = now() + waiters * plan.options.gap + queueing_patience;
-    const bool came = stop.wait_for(
-        [&] {
-            return commands.waits_in_server() ? board.arrived == plan.lanes
-                                              : board.refused == waiters;
-        },
-        std::min(end, patience));
-    if (!came || !commands.waits_in_server()) {
-        return came;
+    const auto& gap = plan.options.gap;
+    const moment begin = now();
+    bool seen = true;
+    for (std::uint32_t waiters = 1; waiters != plan.lanes && now() < end; ++waiters) {
+        board.may_arrive = waiters + 1;
+        all.wake();
+        if (gap) {
+            seen = stop.sleep_until(std::min(end, begin + waiters * *gap));
+        } else if (seen) {
+            seen = stop.wait_for([&] { return queued() >= waiters; },
+                                 std::min(end, now() + queueing_patience));
+        }
     }
-    return stop.wait_for([&] { return blocked_clients(server) >= waiters; },
-                         std::min(end, patience));
+    return stop.wait_for([&] { return queued() >= plan.lanes - 1; },
+                         std::min(end, now() + queueing_patience)) &&
+           seen;
 }
 
 /// From the first command to the beginning of the drain.

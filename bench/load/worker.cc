@@ -115,8 +115,6 @@ void worker::run() {
         pin_to(cpus[_number % cpus.size()]);
     }
     _world.now = _last_event = std::chrono::steady_clock::now();
-    look_at_board();
-    start_clients();
     while (true) {
         look_at_board();
         while (const auto due = _world.timers.take_due(_world.now)) {
@@ -139,23 +137,9 @@ void worker::run() {
     finish();
 }
 
-/// In mode once only the first client begins; the others are scheduled when it has the lock.
-void worker::start_clients() {
-    for (lock_client& client : _clients) {
-        if (_world.plan.options.mode != load_mode::once || client.id() == 0) {
-            client.start(_world);
-            flush_touched();
-        }
-    }
-}
-
 void worker::look_at_board() {
     const load_board& board = _world.board;
     if (_world.plan.options.mode == load_mode::once) {
-        const std::int64_t from = board.arrivals_from;
-        if (!_arrivals_scheduled && from != load_board::not_yet) {
-            schedule_arrivals(from);
-        }
         if (!_gate_seen && board.gate_is_open) {
             _gate_seen = true;
             for (lock_client& client : _clients) {
@@ -165,25 +149,29 @@ void worker::look_at_board() {
         }
     }
     const stage now = board.now.load(std::memory_order_acquire);
-    if (now == _stage) {
-        return;
+    if (now != _stage) {
+        if (_stage == stage::warming) {
+            begin_measuring();
+        }
+        if (now == stage::draining) {
+            begin_draining();
+        }
+        _stage = now;
     }
-    if (_stage == stage::warming) {
-        begin_measuring();
+    if (now != stage::draining) {
+        let_arrive();
     }
-    if (now == stage::draining) {
-        begin_draining();
-    }
-    _stage = now;
 }
 
-void worker::schedule_arrivals(std::int64_t from) {
-    _arrivals_scheduled = true;
-    const moment begin{std::chrono::nanoseconds(from)};
-    for (std::uint32_t i = 0; i != _clients.size(); ++i) {
-        if (_clients[i].id() != 0) {
-            _world.timers.set(i, begin + _clients[i].id() * _world.plan.options.gap);
-        }
+/// In mode once clients come when the main thread says so; otherwise all at once.
+void worker::let_arrive() {
+    const std::uint32_t below = _world.plan.options.mode == load_mode::once
+                                    ? _world.board.may_arrive.load()
+                                    : _world.plan.lanes;
+    for (; _next_arrival != _clients.size() && _clients[_next_arrival].id() < below;
+         ++_next_arrival) {
+        _clients[_next_arrival].start(_world);
+        flush_touched();
     }
 }
 

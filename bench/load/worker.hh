@@ -58,9 +58,8 @@ public:
     const worker_result& result() const { return _result; }
 
 private:
-    void start_clients();
     void look_at_board();
-    void schedule_arrivals(std::int64_t from);
+    void let_arrive();
     void begin_measuring();
     void begin_draining();
     bool is_done() const;
@@ -79,7 +78,7 @@ private:
     std::vector<lock_client> _clients;
     std::uint32_t _connections_each;
     load_board::stage _stage = load_board::stage::warming;
-    bool _arrivals_scheduled = false;
+    std::size_t _next_arrival = 0;
     bool _gate_seen = false;
     std::optional<moment> _drain_end;
 

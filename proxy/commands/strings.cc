@@ -9,6 +9,7 @@
 #include "proxy/lock_wait.hh"
 #include "proxy/router.hh"
 #include "proxy/services.hh"
+#include "proxy/value_digest.hh"
 #include "shards/lock_service.hh"
 
 /// Plain locks as Redis' strings: SET with all of its options, GET, and the compare commands.
@@ -20,10 +21,59 @@ using protocol::equals_ignoring_case;
 using protocol::request;
 using shards::set_condition;
 
+/// The conditions that compare with the value, of SET and of DELEX.
+struct comparison_word {
+    std::string_view word;
+    set_condition condition;
+    bool by_digest;
+};
+
+const comparison_word* find_comparison(std::string_view word) {
+    static constexpr comparison_word words[] = {
+        {"ifeq", set_condition::if_equal, false},
+        {"ifne", set_condition::if_not_equal, false},
+        {"ifdeq", set_condition::if_equal, true},
+        {"ifdne", set_condition::if_not_equal, true},
+    };
+    const auto* found = std::ranges::find_if(
+        words, [word](const comparison_word& one) { return equals_ignoring_case(word, one.word); });
+    return found == std::end(words) ? nullptr : found;
+}
+
+/// A condition on the digest of a value, as one on the value itself, which is all that the table
+/// knows: nothing else can come between the two.
+struct digest_condition {
+    bool holds;
+    std::optional<std::string> value{};  ///< that is there now
+
+    set_condition condition() const {
+        return value ? set_condition::if_equal : set_condition::if_absent;
+    }
+};
+
+/// Nothing if it cannot be told; then that has been said.
+std::optional<digest_condition> look_at_digest(const key_call& call, std::string_view comparand,
+                                               set_condition wanted) {
+    const auto digest = parse_digest(comparand);
+    if (!digest) {
+        call.reply.error("ERR must be exactly 16 hexadecimal characters");
+        return std::nullopt;
+    }
+    const auto value = call.table().get(call.key(1), call.now);
+    if (!value) {
+        reply_lock_error(call.reply, value.error());
+        return std::nullopt;
+    }
+    const bool equal = *value && digest_of(**value) == *digest;
+    return digest_condition{.holds = equal == (wanted == set_condition::if_equal),
+                            .value = *value ? std::optional(std::string(**value)) : std::nullopt};
+}
+
 /// SET's options in any order and case. What does not fit together is a syntax error, as in Redis.
 struct set_options {
     set_condition condition = set_condition::always;
     std::string_view comparand{};
+    bool by_digest = false;  ///< the comparand is one of the value's digest
     bool get = false;
     bool keep_ttl = false;
     std::string_view expiry{};
@@ -43,13 +93,8 @@ struct set_options {
                 if (!choose(set_condition::if_present)) {
                     return false;
                 }
-            } else if (equals_ignoring_case(word, "ifeq") && has_next) {
-                if (!choose(set_condition::if_equal)) {
-                    return false;
-                }
-                comparand = args[++i];
-            } else if (equals_ignoring_case(word, "ifne") && has_next) {
-                if (!choose(set_condition::if_not_equal)) {
+            } else if (const auto* compare = find_comparison(word); compare && has_next) {
+                if (!choose(compare->condition, compare->by_digest)) {
                     return false;
                 }
                 comparand = args[++i];
@@ -70,11 +115,12 @@ struct set_options {
     }
 
 private:
-    bool choose(set_condition wanted) {
-        if (condition != set_condition::always && condition != wanted) {
+    bool choose(set_condition wanted, bool of_digest = false) {
+        if (condition != set_condition::always && (condition != wanted || by_digest != of_digest)) {
             return false;
         }
         condition = wanted;
+        by_digest = of_digest;
         return true;
     }
 
@@ -131,6 +177,19 @@ void set(const key_call& call) {
     if (options.has_expiry &&
         !read_expiry(call, "set", options.expiry, options.unit, options.origin, expiry)) {
         return;
+    }
+    std::optional<digest_condition> digest;
+    if (options.by_digest) {
+        digest = look_at_digest(call, options.comparand, options.condition);
+        if (!digest) {
+            return;
+        }
+        if (!digest->holds) {
+            return options.get && digest->value ? call.reply.bulk(*digest->value)
+                                                : call.reply.null();
+        }
+        options.condition = digest->condition();
+        options.comparand = digest->value ? std::string_view(*digest->value) : std::string_view();
     }
     const auto outcome = call.table().set({.key = call.key(1),
                                            .value = call.args[2],
@@ -317,44 +376,86 @@ void delex(const key_call& call) {
     if (call.args.size() == 2) {
         return call.reply.integer(call.table().remove(call.key(1), call.now) ? 1 : 0);
     }
-    if (call.args.size() == 4 && equals_ignoring_case(call.args[2], "ifeq")) {
-        return remove_if(call, call.args[3], shards::comparison::equal);
+    const auto* compare = call.args.size() == 4 ? find_comparison(call.args[2]) : nullptr;
+    if (!compare) {
+        return reply_syntax_error(call.reply);
     }
-    if (call.args.size() == 4 && equals_ignoring_case(call.args[2], "ifne")) {
-        return remove_if(call, call.args[3], shards::comparison::not_equal);
+    if (!compare->by_digest) {
+        return remove_if(call, call.args[3],
+                         compare->condition == set_condition::if_equal
+                             ? shards::comparison::equal
+                             : shards::comparison::not_equal);
     }
-    reply_syntax_error(call.reply);
+    const auto digest = look_at_digest(call, call.args[3], compare->condition);
+    if (digest) {
+        digest->holds && digest->value ? remove_if(call, *digest->value, shards::comparison::equal)
+                                       : call.reply.integer(0);
+    }
 }
 
-constexpr uint16_t reads = flag_readonly | flag_fast;
-constexpr uint16_t writes = flag_write | flag_fast;
+void digest(const key_call& call) {
+    const auto value = call.table().get(call.key(1), call.now);
+    if (!value) {
+        return reply_lock_error(call.reply, value.error());
+    }
+    if (!*value) {
+        return call.reply.null();
+    }
+    const value_digest text = digest_of(**value);
+    call.reply.bulk({text.data(), text.size()});
+}
+
+constexpr uint32_t reads = flag_readonly | flag_fast;
+constexpr uint32_t writes = flag_write | flag_fast;
+constexpr uint32_t grows = flag_write | flag_grows;
 constexpr key_positions first{1, 1, 1};
 
 constexpr command_spec table[] = {
-    {.name = "decr", .least = 2, .most = 2, .flags = writes, .keys = first, .on_keys = decr},
-    {.name = "decrby", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = decrby},
+    {.name = "decr",
+     .least = 2,
+     .most = 2,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = decr},
+    {.name = "decrby",
+     .least = 3,
+     .most = 3,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = decrby},
     {.name = "delex", .least = 2, .most = -1, .flags = writes, .keys = first, .on_keys = delex},
     {.name = "delifeq", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = delifeq},
+    {.name = "digest", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = digest},
     {.name = "get", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = get},
     {.name = "getdel", .least = 2, .most = 2, .flags = writes, .keys = first, .on_keys = getdel},
-    {.name = "incr", .least = 2, .most = 2, .flags = writes, .keys = first, .on_keys = incr},
-    {.name = "incrby", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = incrby},
-    {.name = "psetex",
-     .least = 4,
-     .most = 4,
-     .flags = flag_write,
+    {.name = "incr",
+     .least = 2,
+     .most = 2,
+     .flags = grows | flag_fast,
      .keys = first,
-     .on_keys = psetex},
+     .on_keys = incr},
+    {.name = "incrby",
+     .least = 3,
+     .most = 3,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = incrby},
+    {.name = "psetex", .least = 4, .most = 4, .flags = grows, .keys = first, .on_keys = psetex},
     {.name = "set",
      .least = 3,
      .most = -1,
-     .flags = flag_write | flag_takes_lock,
+     .flags = grows | flag_takes_lock,
      .keys = first,
      .on_keys = set,
      .in_time = set_in_time,
      .may_wait = set_may_park},
-    {.name = "setex", .least = 4, .most = 4, .flags = flag_write, .keys = first, .on_keys = setex},
-    {.name = "setnx", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = setnx},
+    {.name = "setex", .least = 4, .most = 4, .flags = grows, .keys = first, .on_keys = setex},
+    {.name = "setnx",
+     .least = 3,
+     .most = 3,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = setnx},
     {.name = "strlen", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = strlen},
 };
 

@@ -1,5 +1,6 @@
 #include "proxy/scripts/call.hh"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
@@ -63,21 +64,19 @@ int64_t call::milliseconds_until(std::optional<instant> end) const {
     return end ? std::chrono::ceil<milliseconds>(*end - now).count() : -1;
 }
 
-bool call::is_kept(const shards::lock_key& absent, std::string_view owner) const {
-    if (table.may_take(absent, client, owner, now)) {
-        return false;
-    }
-    table.was_refused(absent, client, owner, now);
-    return true;
-}
-
-int64_t call::retry_hint(const shards::lock_key& of) const {
-    return milliseconds_until(table.free_again(of, now));
-}
-
 int64_t call::pttl(const shards::lock_key& of) const {
     const auto life = table.lifetime_of(of, now);
     return life.present ? milliseconds_until(life.until) : -2;
+}
+
+idioms::result call::refused(const shards::lock_key& what, std::string_view token) const {
+    table.was_refused(what, client, token, now);
+    int64_t left = pttl(what);
+    if (left == -2) {
+        // -1 would be told as "wait for a message": none comes when a reservation ends.
+        left = std::max<int64_t>(1, milliseconds_until(table.open_again(what, now)));
+    }
+    return ended(idioms::outcome::refused, left);
 }
 
 attempt<instant> call::after(int64_t count) const {
@@ -136,6 +135,15 @@ void call::publish(std::string_view payload) const {
     if (has(role::channel)) {
         publish_on(std::string(text(role::channel)), payload);
     }
+}
+
+void call::publish_freed() const {
+    if (!has(role::channel)) {
+        return;
+    }
+    publish();
+    out.announcements.back().frees =
+        shards::freed_lock{.database = database, .key = std::string(text(role::lock))};
 }
 
 void call::publish_on(std::string channel, std::string_view payload) const {

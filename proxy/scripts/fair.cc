@@ -135,14 +135,10 @@ attempt<result> try_now(const call& c, wait_queue& queue, int64_t sooner) {
     if (!end) {
         return fails(end.error());
     }
-    const auto acquired = c.table.acquire(
-        {.key = lock, .owner = owner, .expiry = expiry_change::at(*end), .client = c.client},
-        c.now);
+    const auto acquired =
+        c.table.acquire({.key = lock, .owner = owner, .expiry = expiry_change::at(*end)}, c.now);
     if (!acquired) {
         return fails(acquired.error());
-    }
-    if (!acquired->won) {
-        return ended(outcome::refused);
     }
     if (!free) {
         return ended(outcome::renewed);

@@ -138,9 +138,6 @@ answer read_acquire(const call& c) {
         }
     }
     if (*held_in == mode::none) {
-        if (c.is_kept(lock, c.text(role::owner))) {
-            return ended(outcome::refused, c.retry_hint(lock));
-        }
         if (const auto set = c.table.hash_set(lock, {mode_field, "read"}, c.now); !set) {
             return fails(set.error());
         }
@@ -262,9 +259,6 @@ answer write_acquire(const call& c) {
     const bool mine = *held_in == mode::write && c.table.hash_get(lock, owner, c.now).value();
     if (*held_in != mode::none && !mine) {
         return ended(outcome::refused, c.pttl(lock));
-    }
-    if (*held_in == mode::none && c.is_kept(lock, owner)) {
-        return ended(outcome::refused, c.retry_hint(lock));
     }
     const auto lease = c.number(role::lease_ms);
     if (!lease) {

@@ -19,7 +19,8 @@ answer store(const call& c, const lock_key& key, std::string_view value, outcome
     if (!expiry) {
         return fails(expiry.error());
     }
-    const auto stored = c.table.set({.key = key, .value = value, .expiry = *expiry}, c.now);
+    const auto stored =
+        c.table.set({.key = key, .value = value, .expiry = *expiry, .client = c.client}, c.now);
     if (!stored) {
         return fails(stored.error());
     }
@@ -88,14 +89,11 @@ answer acquire_or_renew(const call& c) {
         if (c.has(role::allow_new) && c.text(role::allow_new) != "yes") {
             return ended(outcome::absent);
         }
-        if (c.is_kept(key, mine->value)) {
-            return ended(outcome::refused);
-        }
-        return store(c, key, mine->value, outcome::granted);
+        return c.may_take(key, mine->value) ? store(c, key, mine->value, outcome::granted)
+                                            : c.refused(key, mine->value);
     }
     if (!mine->owns(**held)) {
-        c.table.was_refused(key, c.client, mine->value, c.now);
-        return ended(outcome::refused);
+        return c.refused(key, mine->value);
     }
     return c.behaviour().rewrites ? store(c, key, mine->value, outcome::renewed) : prolong(c, key);
 }
@@ -120,7 +118,7 @@ answer release_if_owner(const call& c) {
     if (c.has(role::signal)) {
         return signal(c, signal_for);
     }
-    c.publish();
+    c.publish_freed();
     return ended(outcome::released);
 }
 
@@ -163,7 +161,9 @@ answer extend_or_create(const call& c) {
         return fails(held.error());
     }
     if (!*held) {
-        return store(c, key, c.text(role::token), outcome::granted);
+        return c.may_take(key, c.text(role::token))
+                   ? store(c, key, c.text(role::token), outcome::granted)
+                   : c.refused(key, c.text(role::token));
     }
     return **held == c.text(role::token) ? prolong(c, key) : ended(outcome::refused);
 }

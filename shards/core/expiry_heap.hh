@@ -28,6 +28,8 @@ public:
 
     /// After it the next set() of a node that is not in the heap cannot throw.
     void reserve_one() { _slots.reserve_one(); }
+    /// After it the heap takes so many nodes without throwing, until a smaller number is reserved.
+    void reserve(size_t nodes) { _slots.reserve(nodes); }
     /// Adds the node, or moves it.
     void set(Node& node, instant when);
     /// The node must be in the heap.

@@ -26,7 +26,7 @@ public:
     }
 
     uint64_t last() const { return _last; }
-    uint64_t left() const { return _limit - _last; }
+    uint64_t left() const { return _last < _limit ? _limit - _last : 0; }
     /// Only upwards.
     void raise_limit(uint64_t limit) {
         if (limit > _limit) {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <limits>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace lockkeeper::shards {
@@ -38,12 +39,16 @@ instant grant_book::end_of(const grant_request& request, instant now) const {
 }
 
 lock_result<grant_outcome> grant_book::take(const grant_request& request, instant now) {
+    assert(!request.ttl || *request.ttl > milliseconds::zero());
     lock_entry* entry = _keys.find(request.key, now);
     if (entry != nullptr && entry->holders() != nullptr && prune(*entry, now)) {
         entry = nullptr;
     }
     if (entry == nullptr) {
         return create(request, now);
+    }
+    if (request.is_parked) {
+        return busy(entry->until());
     }
     switch (entry->kind()) {
         case entry_kind::list:
@@ -58,7 +63,7 @@ lock_result<grant_outcome> grant_book::take(const grant_request& request, instan
     if (request.mode == lock_mode::permits) {
         return std::unexpected(lock_error::other_lock_type);
     }
-    if (*entry->text() != request.owner || request.is_plain) {
+    if (*entry->text() != request.owner || request.is_parked) {
         return busy(entry->until());
     }
     return request.mode == lock_mode::exclusive ? take_again(*entry, request, now)
@@ -86,23 +91,33 @@ lock_result<grant_outcome> grant_book::create(const grant_request& request, inst
     }
     lock_entry& entry = **created;
     entry.client = request.client;
-    if (!request.is_plain) {
-        entry.set(lock_entry::native);
-    }
     if (holder_list* const holders = entry.holders()) {
         holders->all().front().fence = entry.fence;
     }
-    const lock_policy& policy = _policies.of(request.key.name);
-    if (policy.lock_delay > milliseconds::zero()) {
-        entry.set(lock_entry::delays);
+    try {
+        attach(entry, request, now);
+    } catch (...) {
+        _keys.remove(entry, now, entry_watcher::reason::released);
+        throw;
     }
-    if (!request.ttl) {
-        _bound.add(request.client, entry, policy.grace);
-    } else if (request.is_plain && policy.renew) {
-        keep_alive(entry, *request.ttl, now);
+    if (!request.is_parked) {
+        entry.set(lock_entry::native);
     }
     ++counted.grants;
     return granted(entry.fence, until, 1);
+}
+
+/// What a fresh lock lives by, beside its own end.
+void grant_book::attach(lock_entry& entry, const grant_request& request, instant now) {
+    const lock_policy& policy = _policies.of(request.key.name);
+    if (!request.ttl) {
+        _bound.add(request.client, entry, policy.grace);
+    } else if (request.is_parked && policy.renew) {
+        keep_alive(entry, *request.ttl, now);
+    }
+    if (policy.lock_delay > milliseconds::zero()) {
+        entry.set(lock_entry::delays);
+    }
 }
 
 /// The owner of a plain lock asks again: one hold more, and the later of the two ends.
@@ -114,12 +129,12 @@ lock_result<grant_outcome> grant_book::take_again(lock_entry& entry, const grant
     const instant until = std::max(until_of(entry), end_of(request, now));
     _keys.reserve_expiry(entry, ending(until));
     if (!request.ttl) {
-        _bound.remove(entry.client, entry);
-        entry.client = request.client;
         _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+        move_to(entry, request.client);
     }
     ++entry.holds;
     entry.set(lock_entry::native);
+    entry.clear(lock_entry::orphaned);
     _keys.change_expiry(entry, ending(until), now);
     ++counted.grants;
     return granted(entry.fence, until, entry.holds);
@@ -142,15 +157,15 @@ lock_result<grant_outcome> grant_book::downgrade(lock_entry& entry, const grant_
         return std::unexpected(lock_error::no_fence);
     }
     if (is_bound) {
-        _bound.remove(entry.client, entry);
         _bound.add(request.client, entry, _policies.of(request.key.name).grace);
     }
+    move_to(entry, request.client);
     _keys.give_fence(entry, now);
     holders->all().front().fence = entry.fence;
     const int64_t holds = entry.holds;
     entry.value = std::move(holders);
-    entry.client = request.client;
     entry.set(lock_entry::native);
+    entry.clear(lock_entry::orphaned);
     _keys.change_expiry(entry, ending(until), now);
     ++counted.grants;
     return granted(entry.fence, until, holds);
@@ -184,13 +199,13 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
     const instant until = end_of(request, now);
     _keys.reserve_expiry(entry, ending(until));
     if (own != nullptr) {
-        own->until = std::max(own->until, until);
         if (!request.ttl) {
+            _bound.add(request.client, entry, _policies.of(request.key.name).grace);
             const uint64_t before = std::exchange(own->client, request.client);
             own->bound = true;
             unbind(entry, before);
-            _bound.add(request.client, entry, _policies.of(request.key.name).grace);
         }
+        own->until = std::max(own->until, until);
         holders.add_hold(*own);
         const grant given{.fence = own->fence, .until = own->until, .holds = own->holds};
         settle_expiry(entry, now);
@@ -200,26 +215,43 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
     if (_keys.fences().left() == 0) {
         return std::unexpected(lock_error::no_fence);
     }
-    holders.add({.owner = std::string(request.owner),
-                 .client = request.client,
-                 .until = until,
-                 .since = now,
-                 .permits = request.permits,
-                 .bound = !request.ttl});
+    holder_list::holder one{.owner = std::string(request.owner),
+                            .client = request.client,
+                            .until = until,
+                            .since = now,
+                            .permits = request.permits,
+                            .bound = !request.ttl};
+    holders.reserve_one();
+    _keys.changed(entry);  // the room alone is worth counting, should what follows be refused
     if (!request.ttl) {
         _bound.add(request.client, entry, _policies.of(request.key.name).grace);
     }
     _keys.give_fence(entry, now);
-    holders.all().back().fence = entry.fence;
+    one.fence = entry.fence;
+    holders.add(std::move(one));
     settle_expiry(entry, now);
     ++counted.grants;
     return granted(entry.fence, until, 1);
 }
 
-/// The entry lives as long as the last of its holders.
+/// The entry lives as long as the last of its holders. Where there is no memory to note its end, it
+/// stays until somebody looks: a release must not fail for that.
 void grant_book::settle_expiry(lock_entry& entry, instant now) {
-    _keys.reserve_expiry(entry, ending(entry.holders()->last_end()));
-    _keys.change_expiry(entry, ending(entry.holders()->last_end()), now);
+    expiry_change change = ending(entry.holders()->last_end());
+    try {
+        _keys.reserve_expiry(entry, change);
+    } catch (const std::bad_alloc&) {
+        change = expiry_change::keep();
+    }
+    _keys.change_expiry(entry, change, now);
+}
+
+/// A plain lock belongs to another connection from now on; if it is bound, then to that one.
+void grant_book::move_to(lock_entry& entry, uint64_t client) {
+    const uint64_t before = std::exchange(entry.client, client);
+    if (before != client) {
+        _bound.remove(before, entry);
+    }
 }
 
 /// A connection has nothing to do with this entry any more, unless another owner of it does.
@@ -262,7 +294,7 @@ lock_result<std::optional<int64_t>> grant_book::release(const lock_key& key, std
             _keys.changed(*entry);
             return entry->holds;
         }
-        _keys.remove(*entry, now);
+        _keys.remove(*entry, now, entry_watcher::reason::released);
         return 0;
     }
     holder_list* const holders = entry->holders();
@@ -283,7 +315,7 @@ lock_result<std::optional<int64_t>> grant_book::release(const lock_key& key, std
         unbind(*entry, client);
     }
     if (holders->empty()) {
-        _keys.remove(*entry, now);
+        _keys.remove(*entry, now, entry_watcher::reason::released);
     } else {
         settle_expiry(*entry, now);
     }
@@ -319,6 +351,7 @@ lock_result<std::optional<instant>> grant_book::extend(const lock_key& key, std:
         if (_bound.remove(entry->client, *entry)) {
             entry->clear(lock_entry::bound);
         }
+        entry->clear(lock_entry::orphaned);
         _keys.change_expiry(*entry, expiry_change::at(until), now);
         return until;
     }
@@ -333,6 +366,7 @@ lock_result<std::optional<instant>> grant_book::extend(const lock_key& key, std:
     if (own == nullptr) {
         return std::nullopt;
     }
+    _keys.reserve_expiry(*entry, expiry_change::at(until));
     own->until = until;
     own->bound = false;
     unbind(*entry, own->client);
@@ -345,15 +379,17 @@ bool grant_book::break_lock(const lock_key& key, instant now) {
     if (entry == nullptr) {
         return false;
     }
-    if (const std::string* const text = entry->text()) {
-        lose(*entry, *text, entry->fence, entry->client);
-    } else if (const holder_list* const holders = entry->holders()) {
-        for (const holder_list::holder& each : holders->all()) {
-            lose(*entry, each.owner, each.fence, each.client);
-        }
-    }
     _keys.remove(*entry, now);
     return true;
+}
+
+void grant_book::reschedule(lock_entry& entry, expiry_change end, instant now) {
+    if (holder_list* const holders = entry.holders()) {
+        for (holder_list::holder& each : holders->all()) {
+            each.until = end.what == expiry_change::rule::at ? end.when : end_of_time;
+        }
+    }
+    _keys.change_expiry(entry, end, now);
 }
 
 std::vector<holder_view> grant_book::holders(const lock_key& key, instant now) {
@@ -400,31 +436,49 @@ std::vector<holder_view> grant_book::holders(const lock_key& key, instant now) {
 void grant_book::keep_alive(lock_entry& entry, milliseconds ttl, instant now) {
     const milliseconds most = _policies.of(entry.name()).max_hold;
     _bound.add(entry.client, entry, ttl);
-    _keys.change_expiry(
-        entry, most > milliseconds::zero() ? expiry_change::at(now + most) : expiry_change::never(),
-        now);
+    // Its client was told of the TTL, which a shorter bound must not take back.
+    _keys.change_expiry(entry,
+                        most > milliseconds::zero() ? expiry_change::at(now + std::max(most, ttl))
+                                                    : expiry_change::never(),
+                        now);
 }
 
 void grant_book::client_left(uint64_t client, instant now) {
-    for (const auto& [entry, after] : _bound.take(client)) {
-        const instant until = now + after;
-        if (holder_list* const holders = entry->holders()) {
-            for (holder_list::holder& each : holders->all()) {
-                if (each.bound && each.client == client) {
-                    each.bound = false;
-                    each.until = std::min(each.until, until);
-                }
+    while (const auto next = _bound.take_one(client)) {
+        leave_behind(*next->entry, client, now + next->after, now);
+    }
+}
+
+void grant_book::leave_behind(lock_entry& entry, uint64_t client, instant until, instant now) {
+    if (entry.expired(now)) {
+        return;  // whoever looks at it next will find that out
+    }
+    if (holder_list* const holders = entry.holders()) {
+        for (holder_list::holder& each : holders->all()) {
+            if (each.bound && each.client == client) {
+                each.bound = false;
+                each.until = std::min(each.until, until);
             }
-            if (!prune(*entry, now)) {
-                settle_expiry(*entry, now);
-            }
-            continue;
         }
-        entry->clear(lock_entry::bound);
-        if (until < until_of(*entry)) {
-            _keys.reserve_expiry(*entry, expiry_change::at(until));
-            _keys.change_expiry(*entry, expiry_change::at(until), now);
+        if (!prune(entry, now)) {
+            settle_expiry(entry, now);
         }
+        return;
+    }
+    entry.clear(lock_entry::bound);
+    if (until >= until_of(entry)) {
+        return;
+    }
+    bool has_room = until > now;
+    try {
+        _keys.reserve_expiry(entry, expiry_change::at(until));
+    } catch (const std::bad_alloc&) {
+        has_room = false;  // it cannot be remembered for later, so its grace ends now
+    }
+    if (has_room) {
+        _keys.change_expiry(entry, expiry_change::at(until), now);
+    } else {
+        _keys.remove(entry, now, entry_watcher::reason::expired);
     }
 }
 
@@ -444,7 +498,7 @@ bool grant_book::prune(lock_entry& entry, instant now) {
         unbind(entry, client);
     }
     if (holders.empty()) {
-        _keys.remove(entry, now);
+        _keys.remove(entry, now, entry_watcher::reason::expired);
         return true;
     }
     _keys.changed(entry);
@@ -460,29 +514,35 @@ std::optional<instant> grant_book::next_end(lock_entry& entry) {
 }
 
 void grant_book::lose(lock_entry& entry, std::string_view owner, uint64_t fence, uint64_t client) {
-    if (entry.has(lock_entry::native)) {
-        ++counted.lost;
+    if (!entry.has(lock_entry::native)) {
+        return;
+    }
+    ++counted.lost;
+    try {
         _lost.push_back({.database = entry.database(),
                          .key = std::string(entry.name()),
                          .owner = std::string(owner),
                          .fence = fence,
                          .client = client});
+    } catch (const std::bad_alloc&) {
+        // It has been told when its grant ends; that it hears of the end as well is a courtesy, and
+        // the lock must go.
     }
 }
 
 void grant_book::leaving(lock_entry& entry, entry_watcher::reason why, instant) {
-    const bool expired = why == entry_watcher::reason::expired;
+    const bool is_lost = why != entry_watcher::reason::released;
     if (const holder_list* const holders = entry.holders()) {
         for (const holder_list::holder& each : holders->all()) {
             _bound.remove(each.client, entry);
-            if (expired) {
+            if (is_lost) {
                 lose(entry, each.owner, each.fence, each.client);
             }
         }
         return;
     }
     _bound.remove(entry.client, entry);
-    if (const std::string* const text = entry.text(); text != nullptr && expired) {
+    if (const std::string* const text = entry.text(); text != nullptr && is_lost) {
         lose(entry, *text, entry.fence, entry.client);
     }
 }

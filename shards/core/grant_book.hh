@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -45,6 +46,11 @@ public:
                                                std::chrono::milliseconds ttl, instant now);
     /// Ends all grants; their owners lose them. False if there were none.
     bool break_lock(const lock_key& key, instant now);
+    /// EXPIRE and PERSIST of a lock, whoever holds it: all of them end then. To be called after
+    /// keyspace::reserve_expiry.
+    void reschedule(lock_entry& entry, expiry_change end, instant now);
+    /// A plain lock goes over to another connection of its owner.
+    void move_to(lock_entry& entry, uint64_t client);
 
     /// In the order of their grants. Views into the table.
     std::vector<holder_view> holders(const lock_key& key, instant now);
@@ -69,6 +75,9 @@ public:
 
     grant_counters counted{};
 
+    /// For tests: says what is broken, or nothing.
+    std::optional<std::string> verify() const;
+
 private:
     lock_result<grant_outcome> create(const grant_request& request, instant now);
     lock_result<grant_outcome> take_again(lock_entry& entry, const grant_request& request,
@@ -77,6 +86,8 @@ private:
                                          instant now);
     lock_result<grant_outcome> join(lock_entry& entry, const grant_request& request, instant now);
     instant end_of(const grant_request& request, instant now) const;
+    void attach(lock_entry& entry, const grant_request& request, instant now);
+    void leave_behind(lock_entry& entry, uint64_t client, instant until, instant now);
     void settle_expiry(lock_entry& entry, instant now);
     void unbind(lock_entry& entry, uint64_t client);
     void lose(lock_entry& entry, std::string_view owner, uint64_t fence, uint64_t client);

@@ -30,10 +30,11 @@ struct grant_request {
     lock_mode mode = lock_mode::exclusive;
     uint32_t permits = 1;
     uint32_t of = 1;
-    /// None: until the client's connection ends, or the policy's max_hold.
+    /// Greater than zero. None: until the client's connection ends, or the policy's max_hold.
     std::optional<std::chrono::milliseconds> ttl{};
-    /// A try of Redis' SET NX: its owner has no second hold, and expects no news.
-    bool is_plain = false;
+    /// For a `SET NX` that is held back: what it takes is a lock of Redis, and its owner has no
+    /// second hold of it.
+    bool is_parked = false;
 };
 
 /// What an owner has been told.
@@ -76,10 +77,13 @@ struct lost_grant {
 /// What happened to locks since the start, for metrics.
 struct grant_counters {
     uint64_t grants = 0;
-    uint64_t hand_offs = 0;  ///< grants to somebody who had waited
     uint64_t refusals = 0;
+    /// Of those who took a place in line (I11): each ends in one of the ways below, or waits still.
+    uint64_t waits = 0;
+    uint64_t hand_offs = 0;  ///< grants to somebody who had waited
     uint64_t timed_out = 0;
     uint64_t cancelled = 0;
+    uint64_t refused_waits = 0;
     uint64_t releases = 0;
     uint64_t lost = 0;
     uint64_t reservations = 0;  ///< of a lock that came free, for those who poll
@@ -87,10 +91,12 @@ struct grant_counters {
 
     grant_counters& operator+=(const grant_counters& other) {
         grants += other.grants;
-        hand_offs += other.hand_offs;
         refusals += other.refusals;
+        waits += other.waits;
+        hand_offs += other.hand_offs;
         timed_out += other.timed_out;
         cancelled += other.cancelled;
+        refused_waits += other.refused_waits;
         releases += other.releases;
         lost += other.lost;
         reservations += other.reservations;

@@ -13,6 +13,12 @@ holder_list::holder* holder_list::find(std::string_view owner) {
     return found == _holders.end() ? nullptr : &*found;
 }
 
+void holder_list::reserve_one() {
+    if (_holders.size() == _holders.capacity()) {
+        _holders.reserve(std::max<size_t>(4, 2 * _holders.size()));
+    }
+}
+
 void holder_list::add(holder one) {
     const uint64_t permits = one.permits * static_cast<uint64_t>(one.holds);
     _holders.push_back(std::move(one));
@@ -42,11 +48,14 @@ void holder_list::remove(holder& one) {
 }
 
 instant holder_list::first_end() const {
-    return _holders.empty() ? end_of_time : std::ranges::min(_holders, {}, &holder::until).until;
+    // Not std::ranges::min, which copies the whole holder.
+    const auto first = std::ranges::min_element(_holders, {}, &holder::until);
+    return first == _holders.end() ? end_of_time : first->until;
 }
 
 instant holder_list::last_end() const {
-    return _holders.empty() ? start_of_time : std::ranges::max(_holders, {}, &holder::until).until;
+    const auto last = std::ranges::max_element(_holders, {}, &holder::until);
+    return last == _holders.end() ? start_of_time : last->until;
 }
 
 size_t holder_list::heap_bytes() const {

@@ -34,6 +34,8 @@ public:
     uint64_t permits_free() const { return _of - _permits_taken; }
 
     holder* find(std::string_view owner);
+    /// After it the next add() cannot throw.
+    void reserve_one();
     void add(holder one);
     void add_hold(holder& one);
     /// Takes one hold back; true if that was the owner's last one, which is gone then.

@@ -127,9 +127,9 @@ void keyspace::take_out(lock_entry& entry) {
     from.map.take(entry).reset();
 }
 
-void keyspace::remove(lock_entry& entry, instant now) {
+void keyspace::remove(lock_entry& entry, instant now, entry_watcher::reason why) {
     if (entry.marks != 0) {
-        _watcher->leaving(entry, entry_watcher::reason::removed, now);
+        _watcher->leaving(entry, why, now);
     }
     take_out(entry);
 }
@@ -215,6 +215,14 @@ bool keyspace::changed_since(const lock_key& key, watch_mark mark, instant now) 
            _databases[key.database].newest_flushed > mark.version;
 }
 
+void keyspace::for_each(const std::function<void(lock_entry&)>& visit) const {
+    for (const database& each : _databases) {
+        for (uint64_t at = 0; each.held && at != entry_map::end_of_positions;) {
+            at = each.held->map.visit_bucket(at, visit);
+        }
+    }
+}
+
 uint64_t keyspace::scan(const scan_request& request, instant now, const scan_visitor& visit) const {
     const auto& held = _databases[request.database].held;
     if (!held || request.cursor >= entry_map::end_of_positions) {
@@ -248,6 +256,7 @@ size_t keyspace::flush(uint32_t number) {
     database& flushed = _databases[number];
     const size_t keys = size(number);
     if (keys > 0) {
+        _flushed.reserve(_flushed.size() + 1);  // may throw: before anybody is told
         if (_watcher != nullptr) {
             _watcher->flushing(number);
         }
@@ -258,7 +267,7 @@ size_t keyspace::flush(uint32_t number) {
     return keys;
 }
 
-size_t keyspace::free_flushed(size_t budget) {
+size_t keyspace::free_flushed(instant now, size_t budget) {
     size_t freed = 0;
     while (!_flushed.empty() && freed < budget) {
         entry_map& map = _flushed.back()->map;
@@ -266,7 +275,11 @@ size_t keyspace::free_flushed(size_t budget) {
             _flushed.pop_back();
             continue;
         }
-        _entry_bytes -= map.take_any()->counted_bytes;
+        const lock_entry::owner entry = map.take_any();
+        _entry_bytes -= entry->counted_bytes;
+        if (entry->marks != 0) {
+            _watcher->leaving(*entry, entry_watcher::reason::removed, now);
+        }
         ++freed;
     }
     return freed;
@@ -297,7 +310,7 @@ expire_progress keyspace::expire_due(instant now, size_t budget) {
             ++progress.removed;
         }
     }
-    progress.removed += free_flushed(budget - progress.removed);
+    progress.removed += free_flushed(now, budget - progress.removed);
     progress.more = !_flushed.empty();
     return progress;
 }

@@ -40,13 +40,18 @@ struct lock_table_options {
 /// Told of entries that bear a mark when they go.
 class entry_watcher {
 public:
-    enum class reason : uint8_t { removed, expired };
+    enum class reason : uint8_t {
+        released,  ///< by its owner
+        removed,   ///< by anybody: DEL, FLUSHDB, SET of another value
+        expired,
+    };
 
     /// The entry is whole; it is gone when this returns. Must not change the keyspace.
     virtual void leaving(lock_entry& entry, reason why, instant now) = 0;
     /// The end of an entry that somebody is in line for has changed.
     virtual void rescheduled(lock_entry& entry, instant now) = 0;
-    /// All entries of a database are about to go at once.
+    /// All entries of a database are about to go at once. Those that bear a mark are told of one by
+    /// one when their memory is freed.
     virtual void flushing(uint32_t database) = 0;
 
 protected:
@@ -85,7 +90,8 @@ public:
     /// Refuses with too_many_locks, key_too_long, no_fence or starting.
     lock_result<lock_entry*> create(const lock_key& key, lock_entry::payload value,
                                     expiry_change expiry, instant now);
-    void remove(lock_entry& entry, instant now);
+    void remove(lock_entry& entry, instant now,
+                entry_watcher::reason why = entry_watcher::reason::removed);
     /// A new grant of an entry that stays: false if there is no fence to be had.
     bool give_fence(lock_entry& entry, instant now);
     /// To be called after each change of an entry's value.
@@ -98,6 +104,7 @@ public:
     watch_mark watch(const lock_key& key, instant now);
     bool changed_since(const lock_key& key, watch_mark mark, instant now);
 
+    void for_each(const std::function<void(lock_entry&)>& visit) const;
     uint64_t scan(const scan_request& request, instant now, const scan_visitor& visit) const;
     size_t size(uint32_t database) const;
     size_t flush(uint32_t database);
@@ -124,7 +131,7 @@ private:
     void note_removal(uint64_t hash, uint64_t version);
     void expire(lock_entry& entry, instant now);
     void take_out(lock_entry& entry);
-    size_t free_flushed(size_t budget);
+    size_t free_flushed(instant now, size_t budget);
 
     lock_table_options _options;
     std::vector<database> _databases;

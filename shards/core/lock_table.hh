@@ -97,14 +97,18 @@ public:
     /// Null if nobody is in line.
     lock_line* line_of(const lock_key& key) { return _room.find(key); }
     void for_each_line(const std::function<void(lock_line&)>& visit) { _room.for_each(visit); }
+    /// The same, a few at a time: see waiting_room.
+    static constexpr uint64_t end_of_lines = waiting_room::end_of_lines;
+    uint64_t visit_lines(uint64_t from, const std::function<void(lock_line&)>& visit) {
+        return _room.visit_some(from, visit);
+    }
 
     // Clients that wait their own way.
     /// Whether somebody who does not wait may have a key that is absent. For scripts, which look
     /// before they act; set() and its kin ask by themselves.
     bool may_take(const lock_key& key, uint64_t client, std::string_view token, instant now);
-    /// When a key may be free again that cannot be taken now; a guess, for clients that wait by
-    /// themselves.
-    std::optional<instant> free_again(const lock_key& key, instant now);
+    /// When an absent key that cannot be taken now may be had; for clients that wait by themselves.
+    instant open_again(const lock_key& key, instant now);
     void was_refused(const lock_key& key, uint64_t client, std::string_view token, instant now);
     /// The client that took this key left without another word: its owner may come again and
     /// repeat its SET NX.
@@ -132,6 +136,7 @@ public:
     std::vector<lost_grant> take_lost() { return _grants.take_lost(); }
     bool has_lost() const { return _grants.has_lost(); }
     size_t waiters() const { return _room.waiters(); }
+    size_t lines() const { return _room.lines(); }
     grant_counters& counted() { return _grants.counted; }
     const policy_book& policies() const { return _policies; }
     fence_counter& fences() { return _keys.fences(); }
@@ -183,16 +188,26 @@ public:
 
     table_stats stats() const { return _keys.stats(); }
     /// For tests: walks everything and says what is broken, or nothing.
-    std::optional<std::string> verify() const { return _keys.verify(); }
+    std::optional<std::string> verify() const {
+        auto broken = _keys.verify();
+        return broken ? broken : _grants.verify();
+    }
     /// The same for those in line; after settle().
     std::optional<std::string> verify_lines(instant now) { return _room.verify(now); }
 
 private:
-    void replace_text(lock_entry& entry, std::string_view value, expiry_change expiry, instant now);
+    lock_result<lock_entry*> create(const lock_key& key, lock_entry::payload value,
+                                    expiry_change expiry, instant now);
+    enum class owner : uint8_t { same, other };
+    /// A value for another owner ends what the present one has, and needs a fence.
+    lock_result<void> replace_text(lock_entry& entry, std::string_view value, owner whose,
+                                   expiry_change expiry, instant now);
     /// A plain lock has been taken by a command of Redis.
     void taken(lock_entry& entry, const lock_key& key, std::string_view value, uint64_t client,
                expiry_change expiry, instant now);
     bool is_resent(const lock_entry& entry, const set_request& request) const;
+    void taken_again(lock_entry& entry, const set_request& request, instant now);
+    void keep_alive_by_policy(lock_entry& entry, expiry_change expiry, instant now);
     static caller caller_of(const lock_key& key, uint64_t client, std::string_view token);
 
     policy_book _policies;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <new>
 
 #include "shards/core/lock_table.hh"
 
@@ -27,17 +28,16 @@ void lock_table::refuse_line(const lock_key& key, lock_error error, instant now)
     }
 }
 
-std::optional<instant> lock_table::free_again(const lock_key& key, instant now) {
-    if (const lock_entry* const entry = _keys.find(key, now)) {
-        return entry->until();
-    }
-    const lock_line* const line = _room.find(key);
-    instant when = now + std::chrono::milliseconds(50);
-    if (line != nullptr) {
+instant lock_table::open_again(const lock_key& key, instant now) {
+    instant when = now;
+    if (const lock_line* const line = _room.find(key)) {
         when = std::max(when, line->closed_until);
+        if (line->kept) {
+            when = std::max(when, line->kept->until);
+        }
     }
     if (_keys.leases() != nullptr) {
-        when = std::max(when, _keys.leases()->elsewhere_until(key).value_or(when));
+        when = std::max(when, _keys.leases()->elsewhere_until(key).value_or(now));
     }
     return when;
 }
@@ -49,11 +49,11 @@ lock_result<grant_outcome> lock_table::take(const grant_request& request, if_ref
         entry == nullptr
             ? !may_take(request.key, request.client, request.owner, now)
             : _room.has_queue(request.key) &&
-                  (request.is_plain || !_grants.holds(request.key, request.owner, now));
+                  (request.is_parked || !_grants.holds(request.key, request.owner, now));
     grant_outcome outcome;
     if (must_queue) {
         entry = _keys.find(request.key, now);
-        outcome.held_until = entry != nullptr ? entry->until() : std::nullopt;
+        outcome.held_until = entry != nullptr ? entry->until() : _room.opens_at(request.key);
     } else {
         const auto tried = _grants.take(request, now);
         if (!tried) {
@@ -88,18 +88,45 @@ std::optional<uint64_t> lock_table::fence_of(const lock_key& key, instant now) {
 void lock_table::taken(lock_entry& entry, const lock_key& key, std::string_view value,
                        uint64_t client, expiry_change expiry, instant now) {
     entry.client = client;
-    ++_grants.counted.grants;
     if (_policies.any_delays() &&
         _policies.of(key.name).lock_delay > std::chrono::milliseconds::zero()) {
         entry.set(lock_entry::delays);
     }
+    try {
+        keep_alive_by_policy(entry, expiry, now);
+    } catch (...) {
+        _keys.remove(entry, now, entry_watcher::reason::released);
+        throw;
+    }
+    ++_grants.counted.grants;
     if (_room.lines() > 0) {
         _room.took(key, caller_of(key, client, value), entry);
     }
-    if (client != 0 && expiry.what == expiry_change::rule::at && _policies.any_renews() &&
-        _policies.of(key.name).renew) {
+}
+
+void lock_table::keep_alive_by_policy(lock_entry& entry, expiry_change expiry, instant now) {
+    if (entry.client != 0 && expiry.what == expiry_change::rule::at && _policies.any_renews() &&
+        _policies.of(entry.name()).renew) {
         _grants.keep_alive(entry, std::chrono::ceil<std::chrono::milliseconds>(expiry.when - now),
                            now);
+    }
+}
+
+/// The same grant, told once more and over another connection. If there is no memory to keep it
+/// alive by that one, it ends with its TTL, as its client was told.
+void lock_table::taken_again(lock_entry& entry, const set_request& request, instant now) {
+    const lock_key key = request.key;
+    _keys.reserve_expiry(entry, request.expiry);
+    _grants.move_to(entry, request.client);
+    entry.clear(lock_entry::orphaned);
+    _keys.change_expiry(entry, request.expiry, now);
+    lock_entry* const still = _keys.find(key, now);
+    if (still == nullptr) {
+        return;
+    }
+    try {
+        keep_alive_by_policy(*still, request.expiry, now);
+    } catch (const std::bad_alloc&) {
     }
 }
 

@@ -21,14 +21,13 @@ std::unique_ptr<field_map> one_field(hash_field field) {
 lock_result<acquire_outcome> lock_table::acquire(const reentrant_request& request, instant now) {
     lock_entry* const entry = _keys.find(request.key, now);
     if (entry == nullptr) {
-        if (!may_take(request.key, request.client, request.owner, now)) {
-            was_refused(request.key, request.client, request.owner, now);
-            return acquire_outcome{.held_until = free_again(request.key, now)};
-        }
         const auto created =
-            _keys.create(request.key, one_field({request.owner, "1"}), request.expiry, now);
+            create(request.key, one_field({request.owner, "1"}), request.expiry, now);
         if (!created) {
             return std::unexpected(created.error());
+        }
+        if (*created != nullptr && _room.lines() > 0) {
+            _room.took(request.key, caller_of(request.key, 0, request.owner), **created);
         }
         return acquire_outcome{.won = true, .holds = 1};
     }
@@ -113,7 +112,7 @@ lock_result<std::optional<std::string_view>> lock_table::hash_get(const lock_key
 lock_result<bool> lock_table::hash_set(const lock_key& key, hash_field field, instant now) {
     lock_entry* const entry = _keys.find(key, now);
     if (entry == nullptr) {
-        const auto created = _keys.create(key, one_field(field), expiry_change::never(), now);
+        const auto created = create(key, one_field(field), expiry_change::never(), now);
         if (!created) {
             return std::unexpected(created.error());
         }
@@ -208,7 +207,7 @@ lock_result<size_t> lock_table::list_push(const lock_key& key, list_end end,
     if (entry == nullptr) {
         auto list = std::make_unique<signal_list>();
         list->push(end, values);
-        const auto created = _keys.create(key, std::move(list), expiry_change::never(), now);
+        const auto created = create(key, std::move(list), expiry_change::never(), now);
         if (!created) {
             return std::unexpected(created.error());
         }

@@ -158,7 +158,6 @@ struct reentrant_request {
     lock_key key;
     std::string_view owner;
     expiry_change expiry = expiry_change::keep();
-    uint64_t client = 0;
 };
 
 struct acquire_outcome {

@@ -1,6 +1,7 @@
 #include "shards/core/seats.hh"
 
 #include <algorithm>
+#include <utility>
 
 namespace lockkeeper::shards {
 
@@ -19,6 +20,10 @@ constexpr nanoseconds first_pause_max = 5s;
 /// A lock is kept for somebody who is expected to ask; bounds of that, whatever was measured.
 constexpr nanoseconds kept_min = 2ms;
 constexpr nanoseconds kept_max = 2s;
+
+nanoseconds kept_for(nanoseconds pause) {
+    return std::clamp<nanoseconds>(2 * pause, kept_min, kept_max);
+}
 
 }  // namespace
 
@@ -84,7 +89,7 @@ void seats::asked(caller who, instant now) {
         return;
     }
     its->client = who.client;
-    its->has_given_up = false;
+    its->always_gives_up |= std::exchange(its->has_given_up, false);
     const nanoseconds pause = now - its->last;
     if (pause.count() > 0) {
         // Jitter is normal; a moving mean of the pauses follows it.
@@ -106,10 +111,13 @@ void seats::took(caller who) {
     _by_token.erase(its);
 }
 
-void seats::gave_up(uint64_t token) {
-    if (const auto known = _by_token.find(token); known != _by_token.end()) {
-        known->second.has_given_up = true;
+bool seats::gave_up(uint64_t token) {
+    const auto known = _by_token.find(token);
+    if (known == _by_token.end() || known->second.always_gives_up) {
+        return false;
     }
+    known->second.has_given_up = true;
+    return true;
 }
 
 void seats::sweep(instant now) {
@@ -119,32 +127,45 @@ void seats::sweep(instant now) {
 }
 
 std::optional<seats::reservation> seats::reserve(const lock_policy& policy, instant now) const {
-    const auto kept_for = [](nanoseconds pause) {
-        return std::clamp<nanoseconds>(2 * pause, kept_min, kept_max);
-    };
-    if (policy.pollers == poller_rule::reserve) {
-        const std::pair<const uint64_t, seat>* first = nullptr;
-        for (const auto& each : _by_token) {
-            if (each.second.pause.count() > 0 && !each.second.has_gone(now) &&
-                (first == nullptr || each.second.since < first->second.since)) {
-                first = &each;
-            }
-        }
-        if (first == nullptr) {
-            return std::nullopt;
-        }
-        return reservation{.until = now + kept_for(first->second.pause), .token = first->first};
-    }
-    std::optional<nanoseconds> shortest;
-    for (const auto& [token, each] : _by_token) {
-        if (each.starves(policy, now) && !each.has_gone(now)) {
-            shortest = std::min(shortest.value_or(each.pause), each.pause);
+    return policy.pollers == poller_rule::reserve ? reserve_for_first(now)
+                                                  : reserve_for_starving(policy, now);
+}
+
+std::optional<seats::reservation> seats::reserve_for_first(instant now) const {
+    const std::pair<const uint64_t, seat>* first = nullptr;
+    for (const auto& each : _by_token) {
+        if (each.second.is_expected(now) &&
+            (first == nullptr || each.second.since < first->second.since)) {
+            first = &each;
         }
     }
-    if (!shortest) {
+    if (first == nullptr) {
         return std::nullopt;
     }
-    return reservation{.until = now + kept_for(*shortest)};
+    return reservation{.until = now + kept_for(first->second.pause), .token = first->first};
+}
+
+/// For those who came first, and about at the same time: each of them wins once and then begins
+/// anew, so that also the slowest of them gets its turn.
+std::optional<seats::reservation> seats::reserve_for_starving(const lock_policy& policy,
+                                                              instant now) const {
+    instant first = end_of_time;
+    for (const auto& [token, each] : _by_token) {
+        if (each.is_expected(now) && each.starves(policy, now)) {
+            first = std::min(first, each.since);
+        }
+    }
+    if (first == end_of_time) {
+        return std::nullopt;
+    }
+    const instant came_by = first + policy.starvation_after;
+    nanoseconds shortest = kept_max;
+    for (const auto& [token, each] : _by_token) {
+        if (each.is_expected(now) && each.starves(policy, now) && each.since <= came_by) {
+            shortest = std::min(shortest, each.pause);
+        }
+    }
+    return reservation{.until = now + kept_for(shortest), .came_by = came_by};
 }
 
 bool seats::is_for(const reservation& kept, const lock_policy& policy, caller who,
@@ -153,7 +174,9 @@ bool seats::is_for(const reservation& kept, const lock_policy& policy, caller wh
     if (!place) {
         return false;
     }
-    return kept.token ? *kept.token == *place : _by_token.at(*place).starves(policy, now);
+    const seat& its = _by_token.at(*place);
+    return kept.token ? *kept.token == *place
+                      : its.starves(policy, now) && its.since <= kept.came_by;
 }
 
 instant seats::oldest() const {

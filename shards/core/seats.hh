@@ -32,15 +32,17 @@ public:
     void asked(caller who, instant now);
     /// It was granted the lock.
     void took(caller who);
-    /// It released what it does not hold: it has given up, or does so after every attempt. Nothing
-    /// is kept for it any longer.
-    void gave_up(uint64_t token);
+    /// It released what it does not hold. True if it has given up: nothing is kept for it until it
+    /// asks again. Some do so after every attempt and mean nothing by it, as is seen when they come
+    /// again.
+    bool gave_up(uint64_t token);
     /// Forgets those who do not ask any more.
     void sweep(instant now);
 
     struct reservation {
         instant until{};
         std::optional<uint64_t> token{};  ///< for this one; none: for all who starve
+        instant came_by = end_of_time;    ///< and have asked since then or earlier
     };
     /// The lock is free: for whom to keep it. Nothing if for nobody.
     std::optional<reservation> reserve(const lock_policy& policy, instant now) const;
@@ -72,6 +74,7 @@ private:
         std::chrono::nanoseconds pause{};  ///< between attempts; 0: not known yet
         bool is_stable = false;            ///< its token has come twice
         bool has_given_up = false;
+        bool always_gives_up = false;  ///< and asks again
 
         std::optional<std::chrono::nanoseconds> pause_known() const {
             return pause.count() > 0 ? std::optional(pause) : std::nullopt;
@@ -80,11 +83,16 @@ private:
             return pause.count() > 0 && now - since >= policy.starvation_after;
         }
         bool has_gone(instant now) const;
+        bool is_expected(instant now) const {
+            return pause.count() > 0 && !has_given_up && !has_gone(now);
+        }
     };
 
     /// The token under which its seat stands.
     std::optional<uint64_t> place_of(caller who) const;
     seat* sit_down(caller who, instant now);
+    std::optional<reservation> reserve_for_first(instant now) const;
+    std::optional<reservation> reserve_for_starving(const lock_policy& policy, instant now) const;
 
     std::unordered_map<uint64_t, seat> _by_token;
     /// By connection: the token that it brought last.

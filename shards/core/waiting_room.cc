@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
 #include <utility>
-#include <vector>
 
 namespace lockkeeper::shards {
 namespace {
@@ -13,6 +13,10 @@ using namespace std::chrono_literals;
 /// How often the seats of a line are looked through for those who do not ask any more.
 constexpr auto sweep_interval = 1s;
 
+/// When the first in line was refused for another reason than a holder (just started, no fence, no
+/// memory).
+constexpr auto retry_interval = 10ms;
+
 grant_request request_of(const waiter& who, const lock_key& key) {
     return {.key = key,
             .owner = who.owner,
@@ -21,7 +25,7 @@ grant_request request_of(const waiter& who, const lock_key& key) {
             .permits = who.permits,
             .of = who.of,
             .ttl = who.ttl,
-            .is_plain = who.is_parked};
+            .is_parked = who.is_parked};
 }
 
 }  // namespace
@@ -46,24 +50,34 @@ lock_line* waiting_room::open(const lock_key& key, instant now) {
     if (_lines.size() >= _options.lines_max) {
         return nullptr;
     }
-    _due.reserve_one();
+    _due.reserve(_lines.size() + 1);  // each line can be looked at again, whatever happens
     lock_line& fresh =
         _lines.insert(std::make_unique<lock_line>(key, hash_of(key), _policies.of(key.name)));
     fresh.since = now;
     return &fresh;
 }
 
-void waiting_room::close_if_idle(lock_line& line, instant now) {
+bool waiting_room::close_if_idle(lock_line& line, instant now) {
+    // First the look, which may find the entry expired and close the line for a while.
+    lock_entry* const entry = _keys.find(line.key(), now);
     if (!line.is_idle(now)) {
-        return;
+        return false;
     }
-    if (lock_entry* const entry = _keys.find(line.key(), now)) {
+    if (entry != nullptr) {
         entry->clear(lock_entry::awaited);
     }
     if (line.heap_index != not_in_heap) {
         _due.remove(line);
     }
     _lines.take(line).reset();  // leaves _stirred by itself
+    _due.reserve(_lines.size());
+    return true;
+}
+
+void waiting_room::stir(lock_line& line) {
+    if (!line.is_linked()) {
+        _stirred.push_back(line);
+    }
 }
 
 void waiting_room::look_again(lock_line& line, instant when) {
@@ -74,12 +88,6 @@ void waiting_room::look_again(lock_line& line, instant when) {
         return;
     }
     _due.set(line, when);
-}
-
-void waiting_room::mark_awaited(const lock_line& line, instant now) {
-    if (lock_entry* const entry = _keys.find(line.key(), now)) {
-        entry->set(lock_entry::awaited);
-    }
 }
 
 // ---- at the door --------------------------------------------------------------------------------
@@ -103,11 +111,19 @@ bool waiting_room::may_take(const lock_key& key, caller who, instant now) {
             return true;
         }
     }
-    if (line->closed_until > now || !line->queue.empty()) {
+    if (line->closed_until > now) {
         return false;
     }
-    return !line->kept || line->kept->until <= now ||
-           line->polling.is_for(*line->kept, *line->policy, who, now);
+    // Whoever it is kept for has asked for longer than those who wait.
+    return line->kept && line->kept->until > now
+               ? line->polling.is_for(*line->kept, *line->policy, who, now)
+               : line->queue.empty();
+}
+
+std::optional<instant> waiting_room::opens_at(const lock_key& key) const {
+    const lock_line* const line = find(key);
+    return line != nullptr && line->heap_index != not_in_heap ? std::optional(line->expiry)
+                                                              : std::nullopt;
 }
 
 void waiting_room::refused(const lock_key& key, lock_entry* entry, caller who, instant now) {
@@ -115,16 +131,20 @@ void waiting_room::refused(const lock_key& key, lock_entry* entry, caller who, i
     if (who.client == 0) {
         return;
     }
-    lock_line* const line = open(key, now);
-    if (line == nullptr) {
-        return;
-    }
-    line->polling.asked(who, now);
-    if (entry != nullptr) {
-        entry->set(lock_entry::awaited);
-    }
-    if (line->heap_index == not_in_heap) {
-        look_again(*line, now + sweep_interval);
+    try {
+        lock_line* const line = open(key, now);
+        if (line == nullptr) {
+            return;
+        }
+        if (entry != nullptr) {
+            entry->set(lock_entry::awaited);
+        }
+        if (line->heap_index == not_in_heap) {
+            look_again(*line, now + sweep_interval);
+        }
+        line->polling.asked(who, now);
+    } catch (const std::bad_alloc&) {
+        // A seat is a courtesy: the answer is the same without it.
     }
 }
 
@@ -135,21 +155,32 @@ void waiting_room::took(const lock_key& key, caller who, lock_entry& entry) {
     }
     line->polling.took(who);
     line->kept.reset();
+    appeared(*line, entry);
+}
+
+void waiting_room::appeared(const lock_key& key, lock_entry& entry) {
+    if (lock_line* const line = find(key)) {
+        appeared(*line, entry);
+    }
+}
+
+void waiting_room::appeared(lock_line& line, lock_entry& entry) {
     entry.set(lock_entry::awaited);
+    if (!line.queue.empty()) {
+        stir(line);  // so that its end is looked for
+    }
 }
 
 void waiting_room::gave_up(const lock_key& key, uint64_t token, instant now) {
     lock_line* const line = find(key);
-    if (line == nullptr) {
+    if (line == nullptr || !line->polling.gave_up(token) || !line->kept) {
         return;
     }
-    line->polling.gave_up(token);
-    if (line->kept && line->kept->token == token) {
+    const bool was_for_it =
+        line->kept->token ? line->kept->token == token : !line->polling.reserve(*line->policy, now);
+    if (was_for_it) {
         line->kept.reset();
-        if (!line->is_linked()) {
-            _stirred.push_back(*line);
-        }
-        look_again(*line, now + sweep_interval);
+        stir(*line);  // it may be somebody else's turn
     }
 }
 
@@ -163,8 +194,15 @@ lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant 
     if (_waiters >= _options.waiters_max) {
         return std::unexpected(lock_error::too_many_waiters);
     }
+    if (who.deadline != end_of_time) {
+        _deadlines.reserve_one();  // may throw, so it comes first
+    }
     lock_line* const line = open(key, now);
-    if (line == nullptr || line->queue.size() >= line->policy->max_waiters) {
+    if (line == nullptr) {
+        return std::unexpected(lock_error::too_many_waiters);
+    }
+    if (line->queue.size() >= line->policy->max_waiters) {
+        close_if_idle(*line, now);
         return std::unexpected(lock_error::too_many_waiters);
     }
     if (!line->queue.empty()) {
@@ -176,9 +214,6 @@ lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant 
             return std::unexpected(lock_error::other_permits);
         }
     }
-    if (who.deadline != end_of_time) {
-        _deadlines.reserve_one();
-    }
     who.line = line;
     who.since = now;
     who.how = waiter::state::waiting;
@@ -188,20 +223,20 @@ lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant 
     }
     line->queue.insert(place, who);
     ++_waiters;
+    ++_grants.counted.waits;
     if (who.deadline != end_of_time) {
         _deadlines.set(who, who.deadline);
     }
-    lock_entry* const entry = _keys.find(key, now);
-    if (entry == nullptr) {
-        if (!line->is_linked()) {
-            _stirred.push_back(*line);
+    if (lock_entry* const entry = _keys.find(key, now)) {
+        entry->set(lock_entry::awaited);
+        const instant end = grant_book::next_end(*entry).value_or(end_of_time);
+        if (line->heap_index == not_in_heap || end < line->expiry) {
+            look_again(*line, end);
         }
-        return {};
     }
-    entry->set(lock_entry::awaited);
-    const instant end = grant_book::next_end(*entry).value_or(end_of_time);
-    if (line->heap_index == not_in_heap || end < line->expiry) {
-        look_again(*line, end);
+    if (&line->queue.front() == &who) {
+        // The lock may be free, or it may be content with less than those it goes before.
+        stir(*line);
     }
     return {};
 }
@@ -216,23 +251,20 @@ void waiting_room::end(waiter& who, waiter::state how) {
     who.how = how;
     --_waiters;
     _ended.push_back(who);
+    grant_counters& counted = _grants.counted;
+    ++(how == waiter::state::granted     ? counted.hand_offs
+       : how == waiter::state::timed_out ? counted.timed_out
+       : how == waiter::state::cancelled ? counted.cancelled
+                                         : counted.refused_waits);
 }
 
 void waiting_room::leave(waiter& who, waiter::state how, lock_error error, instant now) {
     lock_line& line = *who.line;
     const bool was_first = &line.queue.front() == &who;
     who.error = error;
-    if (how == waiter::state::timed_out) {
-        ++_grants.counted.timed_out;
-    } else {
-        ++_grants.counted.cancelled;
-    }
     end(who, how);
     if (was_first && !line.queue.empty()) {
-        // Who stood behind it may be content with less.
-        if (!line.is_linked()) {
-            _stirred.push_back(line);
-        }
+        stir(line);  // who stood behind it may be content with less
         return;
     }
     close_if_idle(line, now);
@@ -261,22 +293,27 @@ void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
         return;
     }
     const lock_key key{entry.database(), entry.name(), key_hash{entry.hash()}};
-    lock_line* const line = delays ? open(key, now) : find(key);
+    lock_line* line = find(key);
+    if (delays) {
+        try {
+            line = open(key, now);
+        } catch (const std::bad_alloc&) {
+            // The lock goes all the same: without memory there is no delay.
+        }
+    }
     if (line == nullptr) {
         return;
     }
     if (delays) {
         line->closed_until = std::max(line->closed_until, now + line->policy->lock_delay);
     }
-    if (!line->is_linked()) {
-        _stirred.push_back(*line);
-    }
+    stir(*line);
 }
 
 void waiting_room::rescheduled(lock_entry& entry, instant) {
     lock_line* const line = find({entry.database(), entry.name(), key_hash{entry.hash()}});
-    if (line != nullptr && !line->is_linked()) {
-        _stirred.push_back(*line);
+    if (line != nullptr) {
+        stir(*line);
     }
 }
 
@@ -290,8 +327,8 @@ void waiting_room::stir(const lock_key& key) {
 void waiting_room::flushing(uint32_t database) {
     _grants.flushing(database);
     for_each([&](lock_line& line) {
-        if (line.database == database && !line.is_linked()) {
-            _stirred.push_back(line);
+        if (line.database == database) {
+            stir(line);
         }
     });
 }
@@ -316,35 +353,32 @@ void waiting_room::serve(lock_line& line, instant now) {
         line.kept.reset();
     }
     line.polling.sweep(now);
-    lock_entry* entry = _keys.find(line.key(), now);
+    const bool is_free = _keys.find(line.key(), now) == nullptr;
     if (line.is_linked()) {
         line.unlink();  // the look itself has found the entry expired
     }
-    if (entry == nullptr && keep_free(line, now, lapsed)) {
+    if (is_free && keep_free(line, now, lapsed)) {
         return;
     }
-    while (!line.queue.empty()) {
-        if (serve_first(line, now) == service::must_wait) {
-            break;
-        }
+    service last = service::served;
+    while (!line.queue.empty() && last == service::served) {
+        last = serve_first(line, now);
     }
     if (line.is_linked()) {
         line.unlink();
     }
-    if (line.is_idle(now)) {
-        close_if_idle(line, now);
+    if (close_if_idle(line, now)) {
         return;
     }
-    entry = _keys.find(line.key(), now);
     instant again = line.polling.empty() ? end_of_time : now + sweep_interval;
-    if (entry != nullptr) {
+    if (lock_entry* const entry = _keys.find(line.key(), now)) {
         entry->set(lock_entry::awaited);
         if (!line.queue.empty()) {
             again = std::min(again, grant_book::next_end(*entry).value_or(end_of_time));
         }
-    } else if (!line.queue.empty()) {
-        // Refused for another reason than a holder (just started, no memory, no fence): soon again.
-        again = std::max(now + 10ms, _keys.options().grants_from);
+    }
+    if (last == service::try_soon) {
+        again = std::min(again, std::max(now + retry_interval, _keys.options().grants_from));
     }
     look_again(line, again);
 }
@@ -376,11 +410,15 @@ bool waiting_room::keep_free(lock_line& line, instant now, bool lapsed) {
 
 waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
     waiter& first = line.queue.front();
+    if (first.deadline <= now) {
+        end(first, waiter::state::timed_out);
+        return service::served;
+    }
     try {
         const auto outcome = _grants.take(request_of(first, line.key()), now);
         if (!outcome &&
             (outcome.error() == lock_error::starting || outcome.error() == lock_error::no_fence)) {
-            return service::must_wait;
+            return service::try_soon;
         }
         if (!outcome) {
             first.error = outcome.error();
@@ -393,9 +431,8 @@ waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
         first.given = outcome->given;
         assert(first.given.until > now);  // I3
     } catch (const std::bad_alloc&) {
-        return service::must_wait;
+        return service::try_soon;
     }
-    ++_grants.counted.hand_offs;
     ++line.hand_offs;
     end(first, waiter::state::granted);
     return service::served;
@@ -467,8 +504,8 @@ std::optional<std::string> waiting_room::verify(instant now) {
         if (entry != nullptr && !entry->has(lock_entry::awaited)) {
             broken = "an entry does not know that somebody is in line for it";
         }
-        if (entry == nullptr && !line.queue.empty() && line.heap_index == not_in_heap) {
-            broken = "a lock is free, somebody waits, and nobody will look";
+        if (entry == nullptr && line.heap_index == not_in_heap) {
+            broken = "a lock is free, somebody is in line, and nobody will look";
         }
         if (entry != nullptr && !line.queue.empty() && grant_book::next_end(*entry) &&
             (line.heap_index == not_in_heap || line.expiry > *grant_book::next_end(*entry))) {
@@ -477,6 +514,11 @@ std::optional<std::string> waiting_room::verify(instant now) {
     });
     if (found != _waiters || with_deadline != _deadlines.size()) {
         broken = "waiters do not add up";
+    }
+    const grant_counters& counted = _grants.counted;
+    if (counted.waits != counted.hand_offs + counted.timed_out + counted.cancelled +
+                             counted.refused_waits + _waiters) {
+        broken = "a wait ended more than once, or never began";  // I11
     }
     return broken;
 }

@@ -52,8 +52,12 @@ public:
     void refused(const lock_key& key, lock_entry* entry, caller who, instant now);
     /// It was given the lock.
     void took(const lock_key& key, caller who, lock_entry& entry);
+    /// The key has come into being in another way.
+    void appeared(const lock_key& key, lock_entry& entry);
     /// Released what it does not hold.
     void gave_up(const lock_key& key, uint64_t token, instant now);
+    /// When a key that is absent, and that may_take() refused, is to be looked at again.
+    std::optional<instant> opens_at(const lock_key& key) const;
 
     /// Whether somebody waits for this key.
     bool has_queue(const lock_key& key) const;
@@ -85,6 +89,12 @@ public:
     const lock_line* find(const lock_key& key) const;
     lock_line* find(const lock_key& key);
     void for_each(const std::function<void(lock_line&)>& visit);
+    /// A few of them: from 0 on, then from what it returned, until that is end_of_lines. Each line
+    /// that is there all the while is visited once.
+    static constexpr uint64_t end_of_lines = node_map<lock_line>::end_of_positions;
+    uint64_t visit_some(uint64_t from, const std::function<void(lock_line&)>& visit) {
+        return _lines.visit_bucket(from, visit);
+    }
 
     void leaving(lock_entry& entry, reason why, instant now) override;
     void rescheduled(lock_entry& entry, instant now) override;
@@ -95,16 +105,17 @@ public:
 
 private:
     lock_line* open(const lock_key& key, instant now);
-    void close_if_idle(lock_line& line, instant now);
+    bool close_if_idle(lock_line& line, instant now);
+    void stir(lock_line& line);
+    void appeared(lock_line& line, lock_entry& entry);
     void serve_stirred(instant now);
     void serve(lock_line& line, instant now);
     /// The key is free and nobody may have it yet: true, and the line knows when to look again.
     bool keep_free(lock_line& line, instant now, bool lapsed);
-    enum class service : uint8_t { served, must_wait };
+    enum class service : uint8_t { served, must_wait, try_soon };
     service serve_first(lock_line& line, instant now);
     void end(waiter& who, waiter::state how);
     void look_again(lock_line& line, instant when);
-    void mark_awaited(const lock_line& line, instant now);
     static uint64_t hash_of(const lock_key& key);
 
     keyspace& _keys;

@@ -155,8 +155,9 @@ class Error(Exception):
 class Client:
     """One connection. Replies become Python values; errors become Error values, not exceptions."""
 
-    def __init__(self, port, timeout=PATIENCE):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+    def __init__(self, port, timeout=PATIENCE, source=None):
+        """`source`: the address to come from; all of 127.0.0.0/8 are this machine's."""
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout, source and (source, 0))
         self.stream = self.socket.makefile("rb")
 
     def __enter__(self):
