@@ -6,6 +6,7 @@
 #include <seastar/coroutine/as_future.hh>
 
 #include "proxy/client.hh"
+#include "proxy/leased_run.hh"
 #include "proxy/services.hh"
 
 namespace lockkeeper::proxy {
@@ -37,60 +38,6 @@ core_replies run_all(shards::lock_service& locks, const core_batch& batch) {
     return replies;
 }
 
-/// Takes back what was written from `mark` on.
-void cut_back(protocol::output& bytes, size_t mark) {
-    bytes.commit(bytes.room(0) - (bytes.size() - mark));
-}
-
-/// One command where masters stand behind the keys. What lacks a lease has changed nothing: it is
-/// run again when the lease is there. What has changed the end of a lock is answered when the
-/// masters hold it that long.
-ss::future<> run_leased(shards::lock_service& locks, const core_batch::item& item,
-                        protocol::output& bytes, turn whose) {
-    using shards::lease_outcome;
-    const auto views = item.request.views();
-    const protocol::request request{views};
-    const size_t mark = bytes.size();
-    for (int tries = 0; tries < 3; ++tries) {
-        const bool takes_turn = whose == turn::wait_for_it && !locks.turn_is_free();
-        if (takes_turn) {
-            co_await locks.take_turn();
-        }
-        const auto now = shards::read_clock();
-        protocol::reply_writer writer(bytes, item.spoken);
-        item.spec->on_keys({request, item.database, locks, now, writer, item.client});
-        auto wanted = locks.leases()->take_wanted();
-        locks.settle(now);
-        if (takes_turn) {
-            locks.give_turn();
-        }
-        if (wanted.empty()) {
-            co_return;
-        }
-        const bool is_done = std::ranges::all_of(wanted, &shards::wanted_lease::is_cover);
-        const auto outcome = co_await locks.leases()->see_to(std::move(wanted));
-        if (is_done && outcome == lease_outcome::ready) {
-            co_return;
-        }
-        cut_back(bytes, mark);
-        if (is_done || outcome == lease_outcome::unreachable) {
-            break;
-        }
-    }
-    protocol::reply_writer writer(bytes, item.spoken);
-    reply_lock_error(writer, shards::lock_error::no_lease);
-}
-
-ss::future<core_replies> run_all_leased(shards::lock_service& locks, core_batch batch, turn whose) {
-    core_replies replies;
-    replies.ends.reserve(batch.items.size());
-    for (const auto& item : batch.items) {
-        co_await run_leased(locks, item, replies.bytes, whose);
-        replies.ends.push_back(replies.bytes.size());
-    }
-    co_return replies;
-}
-
 ss::future<core_replies> run_in_turn(shards::lock_service& locks, core_batch batch) {
     co_await locks.take_turn();
     auto replies = run_all(locks, batch);
@@ -104,7 +51,7 @@ ss::future<core_replies> run_on(services& all, ss::shard_id core, core_batch bat
     return all.locks.invoke_on(
         core, [batch = std::move(batch), whose](shards::lock_service& locks) mutable {
             if (locks.leases() != nullptr) {
-                return run_all_leased(locks, std::move(batch), whose);
+                return run_leased(locks, std::move(batch), whose);
             }
             if (whose == turn::have_it || locks.turn_is_free()) {
                 return ss::make_ready_future<core_replies>(run_all(locks, batch));

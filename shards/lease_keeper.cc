@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <seastar/core/coroutine.hh>
+#include <seastar/core/sleep.hh>
 #include <seastar/core/when_all.hh>
 #include <stdexcept>
 
@@ -15,6 +16,10 @@ namespace lockkeeper::shards {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// Of a command, after a round that found no majority.
+constexpr auto pause_before_retry = 5ms;
+
 using phase = lease::phase;
 
 }  // namespace
@@ -243,16 +248,21 @@ void lease_keeper::try_again(record& one, instant now) {
     if (!is_wanted || !one.held.may_try(now)) {
         return;
     }
-    const auto& rules = _groups[one.stripe]->rules();
-    const std::chrono::nanoseconds ttl =
-        line->queue.front().ttl ? std::chrono::nanoseconds(*line->queue.front().ttl)
-                                : rules.untimed;
-    with(one, now, [&](lease& held, const lease_turn& turn) {
-        held.acquire(ttl, {random_number(), random_number()}, turn);
-    });
+    const auto ttl = line->queue.front().ttl;
+    begin(one, ttl ? now + *ttl : end_of_time, now);
 }
 
 // ---- what the table asks ------------------------------------------------------------------------
+
+/// The first in line is the one that is served now; if there are more, the lock is handed on soon.
+void lease_keeper::expect_next(const lock_key& key, lease& held, const lease_rules& rules) {
+    const lock_line* const line = _table.line_of(key);
+    if (line == nullptr || line->queue.size() < 2) {
+        return held.expect(0ns, rules);
+    }
+    const auto ttl = std::next(line->queue.begin())->ttl;
+    held.expect(ttl ? std::chrono::nanoseconds(*ttl) : rules.untimed / 2, rules);
+}
 
 std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until, instant now) {
     record* const one = find(key);
@@ -264,6 +274,7 @@ std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until, 
             if (given) {
                 number = given->fence;
                 held.needed_until(until);
+                expect_next(key, held, turn.rules);
             }
         });
     }
@@ -285,7 +296,8 @@ bool lease_keeper::is_valid(const lock_key& key, instant now) {
 
 bool lease_keeper::is_elsewhere(const lock_key& key, instant now) {
     const record* const one = find(key);
-    return one != nullptr && one->held.state() == phase::elsewhere && !one->held.may_try(now);
+    return one != nullptr && one->held.state() == phase::elsewhere &&
+           (!_may_ask || !one->held.may_try(now));
 }
 
 std::optional<instant> lease_keeper::elsewhere_until(const lock_key& key) {
@@ -360,51 +372,68 @@ ss::future<> lease_keeper::change_of(record& one) {
 
 ss::future<lease_outcome> lease_keeper::see_to_one(wanted_lease wanted) {
     const lock_key key{wanted.database, wanted.name, wanted.hash};
-    // An extension may still be too short for what was wanted when it began; the second is not.
-    for (int tries = 0; tries < 3 && !_stopped; ++tries) {
+    const auto give_up = read_clock() + patience();
+    for (auto now = read_clock(); !_stopped; now = read_clock()) {
         record& one = open(key);
-        const auto now = read_clock();
-        const phase state = one.held.state();
-        const auto& rules = _groups[one.stripe]->rules();
-        if (state == phase::held) {
-            bool is_covered = false;
-            with(one, now, [&](lease& held, const lease_turn& turn) {
-                is_covered = wanted.until == end_of_time || held.cover(wanted.until, turn);
-            });
-            if (is_covered && (wanted.is_cover || !one.held.is_extending())) {
-                co_return lease_outcome::ready;
+        switch (one.held.state()) {
+            case phase::held: {
+                if (wanted.until == end_of_time) {
+                    co_return lease_outcome::ready;
+                }
+                bool is_covered = false;
+                with(one, now, [&](lease& held, const lease_turn& turn) {
+                    is_covered = held.cover(wanted.until, turn);
+                });
+                if (is_covered) {
+                    co_return lease_outcome::ready;
+                }
+                break;
             }
-        } else if (wanted.is_cover) {
-            co_return lease_outcome::unreachable;  // lost meanwhile
-        } else if (state != phase::acquiring) {
-            if (!one.held.may_try(now)) {
-                co_return state == phase::elsewhere ? lease_outcome::elsewhere
-                                                    : lease_outcome::unreachable;
-            }
-            const std::chrono::nanoseconds ttl =
-                wanted.until == end_of_time ? rules.untimed : wanted.until - now;
-            with(one, now, [&](lease& held, const lease_turn& turn) {
-                held.acquire(ttl, {random_number(), random_number()}, turn);
-            });
+            case phase::acquiring:
+                break;
+            case phase::elsewhere:
+                if (!one.held.may_try(now)) {
+                    co_return lease_outcome::elsewhere;
+                }
+                [[fallthrough]];
+            case phase::unreachable:
+            case phase::absent:
+            case phase::lost:
+                if (wanted.is_cover) {
+                    co_return lease_outcome::unreachable;  // lost meanwhile
+                }
+                if (one.held.may_try(now)) {
+                    begin(one, wanted.until, now);
+                }
+                break;
         }
         if (one.held.state() == phase::acquiring || one.held.is_extending()) {
             co_await change_of(one);
-        }
-        record* const after_wait = find(key);
-        if (after_wait == nullptr) {
-            continue;
-        }
-        if (after_wait->held.state() == phase::elsewhere) {
-            co_return lease_outcome::elsewhere;
-        }
-        if (after_wait->held.state() == phase::unreachable) {
+        } else if (now < give_up) {
+            co_await ss::sleep(pause_before_retry);
+        } else {
             co_return lease_outcome::unreachable;
         }
-        if (after_wait->held.state() == phase::held && !wanted.is_cover) {
-            co_return lease_outcome::ready;  // the command finds out whether it is enough
+        if (const record* const then = find(key)) {
+            const phase state = then->held.state();
+            if (state == phase::elsewhere) {
+                co_return lease_outcome::elsewhere;
+            }
+            if (state == phase::unreachable && read_clock() >= give_up) {
+                co_return lease_outcome::unreachable;
+            }
         }
     }
     co_return lease_outcome::unreachable;
+}
+
+/// A round for somebody who wants the key until then.
+void lease_keeper::begin(record& one, instant until, instant now) {
+    const auto& rules = _groups[one.stripe]->rules();
+    with(one, now, [&](lease& held, const lease_turn& turn) {
+        held.acquire(until == end_of_time ? rules.untimed : until - now,
+                     {random_number(), random_number()}, turn);
+    });
 }
 
 void lease_keeper::pursue(std::vector<wanted_lease> wanted, instant now) {
@@ -414,11 +443,7 @@ void lease_keeper::pursue(std::vector<wanted_lease> wanted, instant now) {
         if (state == phase::held || state == phase::acquiring || !one.held.may_try(now)) {
             continue;  // what is held is being extended already
         }
-        const auto& rules = _groups[one.stripe]->rules();
-        with(one, now, [&](lease& held, const lease_turn& turn) {
-            held.acquire(each.until == end_of_time ? rules.untimed : each.until - now,
-                         {random_number(), random_number()}, turn);
-        });
+        begin(one, each.until, now);
     }
 }
 

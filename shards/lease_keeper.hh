@@ -57,6 +57,10 @@ public:
     // What a command left behind.
     bool has_wanted() const { return !_wanted.empty(); }
     std::vector<wanted_lease> take_wanted() { return std::exchange(_wanted, {}); }
+    /// How long a command tries to get what it wants before it is answered with an error.
+    static constexpr std::chrono::milliseconds patience() { return std::chrono::milliseconds(250); }
+    /// Whether keys that others have had may be asked for again, if it is time; normally so.
+    void ask_masters(bool may) { _may_ask = may; }
     /// Sees to all of them at once; the worst outcome counts.
     ss::future<lease_outcome> see_to(std::vector<wanted_lease> wanted);
     /// The same without waiting: who is in line is served when it is there.
@@ -103,10 +107,12 @@ private:
     void after(record& one, instant now);
     void give_back_idle(instant now);
     void try_again(record& one, instant now);
+    void expect_next(const lock_key& key, lease& held, const lease_rules& rules);
     void on_due();
     void schedule(instant now);
     ss::future<> change_of(record& one);
     ss::future<lease_outcome> see_to_one(wanted_lease wanted);
+    void begin(record& one, instant until, instant now);
     uint64_t random_number();
 
     lock_table& _table;
@@ -122,6 +128,7 @@ private:
     instant _timer_at = end_of_time;
     std::array<uint64_t, 64> _random{};
     size_t _random_left = 0;
+    bool _may_ask = true;
     bool _stopped = false;
 };
 

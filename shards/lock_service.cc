@@ -190,21 +190,29 @@ ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
 
 /// Nobody else has it here; whether anybody has it elsewhere the masters know.
 ss::future<lock_answer> lock_service::acquire_with_lease(lock_order order) {
-    const auto outcome = co_await _leases->see_to(_leases->take_wanted());
-    if (outcome == lease_outcome::elsewhere) {
-        co_return lock_answer{};
+    const auto give_up = read_clock() + lease_keeper::patience();
+    while (true) {
+        const auto outcome = co_await _leases->see_to(_leases->take_wanted());
+        if (outcome == lease_outcome::elsewhere) {
+            co_return lock_answer{};
+        }
+        const auto now = read_clock();
+        const auto tried =
+            _table.take(request_of(order), lock_table::if_refused::may_ask_again, now);
+        const bool again = !tried && tried.error() == lock_error::no_lease &&
+                           outcome == lease_outcome::ready && now < give_up;
+        if (again) {
+            continue;
+        }
+        (void)_leases->take_wanted();
+        settle(now);
+        if (!tried) {
+            co_return lock_answer{.how = lock_answer::end::failed, .error = tried.error()};
+        }
+        co_return tried->granted
+            ? lock_answer{.how = lock_answer::end::granted, .given = tried->given}
+            : lock_answer{};
     }
-    const auto now = read_clock();
-    const auto tried =
-        _table.take(request_of(order), lock_table::if_refused::may_ask_again, now);
-    (void)_leases->take_wanted();
-    settle(now);
-    if (!tried) {
-        co_return lock_answer{.how = lock_answer::end::failed, .error = tried.error()};
-    }
-    co_return tried->granted
-        ? lock_answer{.how = lock_answer::end::granted, .given = tried->given}
-        : lock_answer{};
 }
 
 ss::future<lock_result<std::optional<instant>>> lock_service::extend(

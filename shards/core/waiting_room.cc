@@ -16,6 +16,7 @@ constexpr auto sweep_interval = 1s;
 /// When the first in line was refused for another reason than a holder (just started, no fence, no
 /// memory).
 constexpr auto retry_interval = 10ms;
+constexpr auto lease_interval = 1s;
 
 grant_request request_of(const waiter& who, const lock_key& key) {
     return {.key = key,
@@ -380,6 +381,9 @@ void waiting_room::serve(lock_line& line, instant now) {
     if (last == service::try_soon) {
         again = std::min(again, std::max(now + retry_interval, _keys.options().grants_from));
     }
+    if (last == service::needs_lease) {
+        again = std::min(again, now + lease_interval);  // a change of the lease stirs it sooner
+    }
     look_again(line, again);
 }
 
@@ -419,6 +423,9 @@ waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
         if (!outcome &&
             (outcome.error() == lock_error::starting || outcome.error() == lock_error::no_fence)) {
             return service::try_soon;
+        }
+        if (!outcome && outcome.error() == lock_error::no_lease) {
+            return service::needs_lease;
         }
         if (!outcome) {
             first.error = outcome.error();

@@ -112,7 +112,7 @@ private:
     void serve(lock_line& line, instant now);
     /// The key is free and nobody may have it yet: true, and the line knows when to look again.
     bool keep_free(lock_line& line, instant now, bool lapsed);
-    enum class service : uint8_t { served, must_wait, try_soon };
+    enum class service : uint8_t { served, must_wait, try_soon, needs_lease };
     service serve_first(lock_line& line, instant now);
     void end(waiter& who, waiter::state how);
     void look_again(lock_line& line, instant when);

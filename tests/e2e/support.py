@@ -74,12 +74,29 @@ class Process:
         self.log.close()
 
 
+def stripe_of(masters, name="main"):
+    """The YAML of one stripe on these masters, which are asked for votes at once."""
+    addresses = ", ".join(f"redis://127.0.0.1:{one.port}" for one in masters)
+    return f"stripes: [{{name: {name}, masters: [{addresses}]}}]\nmasters: {{admission: quick}}\n"
+
+
 class Lockkeeper(Process):
-    """The server under test, small, with further options as given. None leaves the memory to the server."""
+    """The server under test, small, with further options as given. None leaves the memory to the server.
+
+    With LOCKKEEPER_MASTERS in the environment it has so many real masters of its own: whatever a test expects of locks
+    in memory holds for those on a fleet."""
 
     def __init__(self, *options, cores=2, memory="256M", config=None, overprovisioned=True):
         port = free_port()
+        self.cores = cores
         self.file = None
+        self.masters = []
+        if "stripes:" not in (config or ""):
+            self.masters = [Redis() for _ in range(int(os.environ.get("LOCKKEEPER_MASTERS", 0)))]
+        if self.masters:
+            for one in self.masters:
+                one.wait_until_ready()
+            config = stripe_of(self.masters) + (config or "")
         command = [lockkeeper_binary(), "--port", str(port), "-c", str(cores)]
         if memory is not None:
             command += ["-m", memory]
@@ -95,10 +112,18 @@ class Lockkeeper(Process):
     def __enter__(self):
         try:
             self.wait_until_ready()
+            self.wait_for_votes(len(self.masters) * self.cores)
         except BaseException:
             self.kill()
             raise
         return self
+
+    def wait_for_votes(self, wanted):
+        """Until so many masters vote; each core counts for itself."""
+        end = time.monotonic() + PATIENCE
+        while wanted > 0 and self.output().count(": votes") < wanted:
+            assert time.monotonic() < end, f"the masters do not vote:\n{self.output()}"
+            time.sleep(0.01)
 
     def __exit__(self, kind, *_):
         try:
@@ -113,6 +138,8 @@ class Lockkeeper(Process):
             assert not complaint, f"the log has '{complaint.group()}':\n{output}"
         finally:
             self.kill()
+            for one in self.masters:
+                one.__exit__()
             if self.file:
                 self.file.close()
 
