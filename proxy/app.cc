@@ -128,10 +128,10 @@ void serve(const config::config& settings) {
     locks.invoke_on_all(&shards::lock_service::start).get();
     if (!settings.stripes.empty()) {
         locks
-            .invoke_on_all([&settings, proxy = shards::draw_proxy_id()](
-                               shards::lock_service& core) {
-                return core.start_fleet(settings, proxy);
-            })
+            .invoke_on_all(
+                [&settings, proxy = shards::draw_proxy_id()](shards::lock_service& core) {
+                    return core.start_fleet(settings, proxy);
+                })
             .get();
     }
 

@@ -174,7 +174,8 @@ void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error) {
         case shards::lock_error::no_fence:
             return reply.error("ERR NOFENCE no fencing token can be given right now, try again");
         case shards::lock_error::no_lease:
-            return reply.error("ERR NOQUORUM a majority of the masters could not be won for this key");
+            return reply.error(
+                "ERR NOQUORUM a majority of the masters could not be won for this key");
         case shards::lock_error::starting:
             return reply.error(
                 "ERR STARTING no lock is given so soon after the start (embedded.start_delay), try "

@@ -41,7 +41,8 @@ std::vector<shards::wanted_lease> run_once(shards::lock_service& locks,
 ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
                      protocol::output& bytes, turn whose) {
     const auto began = shards::read_clock();
-    for (bool is_last = false;; is_last = shards::read_clock() - began > locks.leases()->patience()) {
+    for (bool is_last = false;;
+         is_last = shards::read_clock() - began > locks.leases()->patience()) {
         const bool takes_turn = whose == turn::wait_for_it && !locks.turn_is_free();
         if (takes_turn) {
             co_await locks.take_turn();

@@ -36,8 +36,8 @@ std::string draw_proxy_id() {
     return fmt::format("lk{:08x}{:08x}", random(), random());
 }
 
-/// The groups answer to the keeper, and the keeper asks the groups: the groups learn of it through a
-/// relay that is there first.
+/// The groups answer to the keeper, and the keeper asks the groups: the groups learn of it through
+/// a relay that is there first.
 class fleet::relay final : public lease_answers {
 public:
     lease_answers* to = nullptr;

@@ -208,8 +208,7 @@ void lease_keeper::link_lost(uint32_t stripe, master_index from) {
     }
     for (auto& [key, name] : keys) {
         key.name = name;
-        on_answer(key,
-                  [&](lease& held, const lease_turn& turn) { held.on_link_lost(from, turn); });
+        on_answer(key, [&](lease& held, const lease_turn& turn) { held.on_link_lost(from, turn); });
     }
 }
 
@@ -269,8 +268,8 @@ std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until, 
     std::optional<uint64_t> number;
     if (one != nullptr && one->held.state() == phase::held) {
         with(*one, now, [&](lease& held, const lease_turn& turn) {
-            const auto given = until == end_of_time ? held.grant_untimed(turn)
-                                                    : held.grant(until - now, turn);
+            const auto given =
+                until == end_of_time ? held.grant_untimed(turn) : held.grant(until - now, turn);
             if (given) {
                 number = given->fence;
                 held.needed_until(until);

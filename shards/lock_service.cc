@@ -224,8 +224,7 @@ ss::future<lock_result<std::optional<instant>>> lock_service::extend(
         wanted = _leases->take_wanted();
     }
     settle(now);
-    if (!wanted.empty() &&
-        co_await _leases->see_to(std::move(wanted)) != lease_outcome::ready) {
+    if (!wanted.empty() && co_await _leases->see_to(std::move(wanted)) != lease_outcome::ready) {
         co_return std::unexpected(lock_error::no_lease);
     }
     co_return end;

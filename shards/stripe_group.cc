@@ -38,9 +38,9 @@ std::string fresh_nonce() {
 
 admission_options admission_of(const group_options& options) {
     using first = config::first_admission;
-    const bool is_strict = options.masters.admission == first::strict ||
-                           (options.masters.admission == first::automatic &&
-                            options.stripe.masters.size() >= 3);
+    const bool is_strict =
+        options.masters.admission == first::strict ||
+        (options.masters.admission == first::automatic && options.stripe.masters.size() >= 3);
     return {.masters = static_cast<uint8_t>(options.stripe.masters.size()),
             .fingerprint = options.fingerprint,
             .max_ttl = options.rules.max_ttl,
@@ -96,8 +96,7 @@ stripe_group::stripe_group(group_options options, lease_answers& answers)
       _keys(_options.stripe.name),
       _masters(_options.stripe, _options.masters, *this) {
     for (size_t i = 0; i < _masters.size(); ++i) {
-        _voters.push_back(
-            std::make_unique<voter>(admission_of(_options), _options.rules.max_ttl));
+        _voters.push_back(std::make_unique<voter>(admission_of(_options), _options.rules.max_ttl));
     }
 }
 
@@ -181,9 +180,9 @@ ss::future<> stripe_group::watch_over(uint32_t index) {
         note_standing(index);
         const bool has_link = _masters.at(index).is_connected();
         if (step.what == admission_step::kind::wait || step.at > now || !has_link) {
-            const auto pause = has_link ? std::clamp<std::chrono::nanoseconds>(
-                                              step.at - now, 1ms, 10s)
-                                        : std::chrono::nanoseconds(10s);
+            const auto pause = has_link
+                                   ? std::clamp<std::chrono::nanoseconds>(step.at - now, 1ms, 10s)
+                                   : std::chrono::nanoseconds(10s);
             try {
                 co_await one.stirred.wait(pause);
             } catch (const ss::condition_variable_timed_out&) {
@@ -199,8 +198,8 @@ ss::future<> stripe_group::watch_over(uint32_t index) {
 ss::future<std::optional<protocol::reply>> stripe_group::ask(uint32_t index,
                                                              const command_batch& question) {
     auto answer = co_await _masters.at(index).send(
-        question, {.timeout = _options.masters.connect_timeout,
-                   .only_on = _voters[index]->generation});
+        question,
+        {.timeout = _options.masters.connect_timeout, .only_on = _voters[index]->generation});
     if (!answer) {
         co_return std::nullopt;
     }
@@ -378,20 +377,22 @@ void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
                 }
                 break;
             case kind::raise:
-                write_raise(commands.append(1), to.scripts, {.key = name,
-                                                             .value = value,
-                                                             .fence_key = _keys.fence,
-                                                             .slot = slot,
-                                                             .to = what.raise_to});
+                write_raise(commands.append(1), to.scripts,
+                            {.key = name,
+                             .value = value,
+                             .fence_key = _keys.fence,
+                             .slot = slot,
+                             .to = what.raise_to});
                 break;
             case kind::renew:
                 commands = with_mark(to, what.length, marks);
-                write_renew(commands.append(1), to.scripts, {.key = name,
-                                                             .value = value,
-                                                             .fence_key = _keys.fence,
-                                                             .length = what.length,
-                                                             .slot = slot,
-                                                             .block = what.block});
+                write_renew(commands.append(1), to.scripts,
+                            {.key = name,
+                             .value = value,
+                             .fence_key = _keys.fence,
+                             .length = what.length,
+                             .slot = slot,
+                             .block = what.block});
                 break;
             case kind::look:
                 write_look(commands.append(look_commands), name);
@@ -403,18 +404,17 @@ void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
             commands,
             {.timeout = std::chrono::ceil<std::chrono::milliseconds>(_options.rules.timeout) + 50ms,
              .only_on = to.generation});
-        background(
-            _gate, log, "asking a master",
-            [this, index, marks, action = what, database = key.database,
-             client_key = std::string(key.name), hash = key.hash,
-             answered = std::move(answered)]() mutable {
-                return std::move(answered).then([this, index, marks, action, database, hash,
-                                                 client_key = std::move(client_key)](
-                                                    master_result result) {
-                    const lock_key about{database, client_key, hash};
-                    take_answer(index, marks, action, about, std::move(result));
-                });
-            });
+        background(_gate, log, "asking a master",
+                   [this, index, marks, action = what, database = key.database,
+                    client_key = std::string(key.name), hash = key.hash,
+                    answered = std::move(answered)]() mutable {
+                       return std::move(answered).then(
+                           [this, index, marks, action, database, hash,
+                            client_key = std::move(client_key)](master_result result) {
+                               const lock_key about{database, client_key, hash};
+                               take_answer(index, marks, action, about, std::move(result));
+                           });
+                   });
     }
 }
 
@@ -452,8 +452,8 @@ void stripe_group::take_answer(uint32_t index, uint32_t marks, const lease_actio
     const protocol::reply& last = replies.back();
     switch (asked.what) {
         case kind::vote: {
-            const vote answer = asked.block > 0 ? read_vote(last, from.whom, asked.block)
-                                                : read_plain_vote(last);
+            const vote answer =
+                asked.block > 0 ? read_vote(last, from.whom, asked.block) : read_plain_vote(last);
             ++from.votes;
             _answers.voted(key, asked.attempt, place, answer);
             if (answer.what == vote::answer::refused) {
@@ -480,12 +480,11 @@ void stripe_group::take_answer(uint32_t index, uint32_t marks, const lease_actio
         case kind::look: {
             const auto seen = read_look(replies[replies.size() - 2], last);
             if (seen) {
-                _answers.looked(key, asked.attempt,
-                                seen->holder ? std::optional<std::string_view>(*seen->holder)
-                                             : std::nullopt,
-                                seen->remaining ? std::optional<std::chrono::nanoseconds>(
-                                                      *seen->remaining)
-                                                : std::nullopt);
+                _answers.looked(
+                    key, asked.attempt,
+                    seen->holder ? std::optional<std::string_view>(*seen->holder) : std::nullopt,
+                    seen->remaining ? std::optional<std::chrono::nanoseconds>(*seen->remaining)
+                                    : std::nullopt);
             }
             return;
         }

@@ -127,10 +127,17 @@ std::expected<script_call, refusal> read_call(library& known, const request& arg
     return script_call{.script = script, .keys = keys, .arguments = arguments};
 }
 
+/// Counters of fences beside a lock are of this server; on a fleet the masters count.
+scripts::fences fences_of(client& who) {
+    return who.all.locks.local().leases() != nullptr ? scripts::fences::of_grants
+                                                     : scripts::fences::beside_locks;
+}
+
 template <form how>
-std::vector<std::string_view> find_keys(client&, const request& args) {
+std::vector<std::string_view> find_keys(client& who, const request& args) {
     const auto call = read_call(library::here(), args, how);
-    return call ? scripts::stored_keys(*call->script, call->keys) : std::vector<std::string_view>();
+    return call ? scripts::stored_keys(*call->script, call->keys, fences_of(who))
+                : std::vector<std::string_view>();
 }
 
 // ---- carrying it out ----------------------------------------------------------------------------
@@ -213,9 +220,17 @@ ss::future<> renew_over_cores(client& who, const owned_request& args, const scri
     std::vector<idioms::result> each(call.keys.size() / group);
     for (const ss::shard_id core : cores) {
         const auto there = co_await who.all.locks.invoke_on(
-            core, [script = call.script, database = who.database, args,
-                   keys = call.keys.size()](shards::lock_service& locks) {
-                return renew_on(locks, *script, database, args, keys);
+            core,
+            [script = call.script, database = who.database, args,
+             keys = call.keys.size()](shards::lock_service& locks) -> ss::future<renewals> {
+                auto done = renew_on(locks, *script, database, args, keys);
+                shards::lease_keeper* const leases = locks.leases();
+                if (leases != nullptr && leases->has_wanted() &&
+                    co_await leases->see_to(leases->take_wanted()) !=
+                        shards::lease_outcome::ready) {
+                    done.failed = scripts::failure{.table = shards::lock_error::no_lease};
+                }
+                co_return done;
             });
         if (there.failed) {
             scripts::effects none;
@@ -255,18 +270,46 @@ ss::future<std::vector<scripts::key_image>> lend(services& all, ss::shard_id cor
     });
 }
 
-ss::future<shards::lock_result<bool>> put_back(services& all, ss::shard_id core, uint32_t database,
-                                               std::vector<scripts::key_image> images) {
-    return all.locks.invoke_on(
-        core, [database, images = std::move(images)](shards::lock_service& locks) {
-            const auto now = shards::read_clock();
-            for (const auto& image : images) {
-                const auto key = named(locks, database, image.name);
-                if (const auto done = scripts::restore(locks.table(), key, image, now); !done) {
-                    return done;
+/// Makes the keys of this core what the images say. Masters hold those that are named in `leased`.
+ss::future<shards::lock_result<bool>> restore_here(shards::lock_service& locks, uint32_t database,
+                                                   std::vector<scripts::key_image> images,
+                                                   std::vector<std::string> leased) {
+    const std::vector<std::string_view> names(leased.begin(), leased.end());
+    shards::lease_keeper* const leases = locks.leases();
+    const auto give_up = shards::read_clock() + shards::lease_keeper::patience();
+    for (const auto& image : images) {
+        while (true) {
+            const auto key = named(locks, database, image.name);
+            locks.table().lease_only(names);
+            const auto done = scripts::restore(locks.table(), key, image, shards::read_clock());
+            locks.table().lease_only(std::nullopt);
+            auto wanted =
+                leases != nullptr ? leases->take_wanted() : std::vector<shards::wanted_lease>();
+            if (wanted.empty()) {
+                if (!done) {
+                    co_return done;
                 }
+                break;
             }
-            return shards::lock_result<bool>(true);
+            const auto outcome = co_await leases->see_to(std::move(wanted));
+            if (outcome != shards::lease_outcome::ready || shards::read_clock() > give_up) {
+                co_return std::unexpected(shards::lock_error::no_lease);
+            }
+            if (done) {
+                break;
+            }
+        }
+    }
+    co_return true;
+}
+
+ss::future<shards::lock_result<bool>> put_back(services& all, ss::shard_id core, uint32_t database,
+                                               std::vector<scripts::key_image> images,
+                                               std::vector<std::string> leased) {
+    return all.locks.invoke_on(
+        core, [database, images = std::move(images),
+               leased = std::move(leased)](shards::lock_service& locks) mutable {
+            return restore_here(locks, database, std::move(images), std::move(leased));
         });
 }
 
@@ -281,7 +324,8 @@ ss::future<> wake(services& all, uint32_t database, std::string list) {
 /// Changes by core. A core whose table is full makes us take back what the others have done.
 ss::future<shards::lock_result<bool>> apply(services& all, uint32_t database,
                                             std::vector<scripts::borrowed_keys::change> changes,
-                                            const std::vector<ss::shard_id>& cores) {
+                                            const std::vector<ss::shard_id>& cores,
+                                            const std::vector<std::string>& leased) {
     std::vector<by_core> before;
     std::vector<by_core> after;
     for (const ss::shard_id core : cores) {
@@ -296,15 +340,14 @@ ss::future<shards::lock_result<bool>> apply(services& all, uint32_t database,
     }
     for (size_t i = 0; i < after.size(); ++i) {
         const auto done =
-            co_await put_back(all, after[i].core, database, std::move(after[i].images));
+            co_await put_back(all, after[i].core, database, std::move(after[i].images), leased);
         if (done) {
             continue;
         }
         for (size_t undone = 0; undone <= i; ++undone) {
-            // There was room for these before, so there is now.
-            (co_await put_back(all, before[undone].core, database,
-                               std::move(before[undone].images)))
-                .value();
+            // There was room for these before, so there is now; a lease may have ended.
+            (void)co_await put_back(all, before[undone].core, database,
+                                    std::move(before[undone].images), leased);
         }
         co_return done;
     }
@@ -315,43 +358,52 @@ ss::future<shards::lock_result<bool>> apply(services& all, uint32_t database,
 ss::future<> borrow_over_cores(client& who, const script_call& call,
                                const std::vector<std::string_view>& stored,
                                const std::vector<ss::shard_id>& cores) {
-    const auto& here = who.all.locks.local();
+    auto& here = who.all.locks.local();
     const uint32_t database = who.database;
-    scripts::borrowed_keys borrowed(database, here.hasher());
-    for (const ss::shard_id core : cores) {
-        std::vector<std::string> names;
-        for (const std::string_view name : stored) {
-            if (here.core_of(name) == core) {
-                names.emplace_back(name);
+    const auto leased = scripts::lock_keys(*call.script, call.keys);
+    const auto give_up = shards::read_clock() + shards::lease_keeper::patience();
+    while (true) {
+        scripts::borrowed_keys borrowed(database, here.hasher());
+        for (const ss::shard_id core : cores) {
+            std::vector<std::string> names;
+            for (const std::string_view name : stored) {
+                if (here.core_of(name) == core) {
+                    names.emplace_back(name);
+                }
+            }
+            auto images = co_await lend(who.all, core, database, std::move(names));
+            for (auto& image : images) {
+                borrowed.add(std::move(image), shards::read_clock());
             }
         }
-        auto images = co_await lend(who.all, core, database, std::move(names));
-        for (auto& image : images) {
-            borrowed.add(std::move(image), shards::read_clock());
+        const auto now = shards::read_clock();
+        scripts::effects out;
+        const auto outcome = scripts::run({.script = *call.script,
+                                           .keys = call.keys,
+                                           .arguments = call.arguments,
+                                           .database = database,
+                                           .hasher = here.hasher(),
+                                           .table = borrowed.table(),
+                                           .now = now,
+                                           .wall_ms = wall_clock_ms(),
+                                           .out = out});
+        const auto applied =
+            co_await apply(who.all, database, borrowed.changes(out.signalled, now), cores, leased);
+        if (!applied && applied.error() == shards::lock_error::no_lease &&
+            shards::read_clock() < give_up) {
+            continue;  // a lock that somebody else has is known as his now
         }
-    }
-    const auto now = shards::read_clock();
-    scripts::effects out;
-    const auto outcome = scripts::run({.script = *call.script,
-                                       .keys = call.keys,
-                                       .arguments = call.arguments,
-                                       .database = database,
-                                       .hasher = here.hasher(),
-                                       .table = borrowed.table(),
-                                       .now = now,
-                                       .wall_ms = wall_clock_ms(),
-                                       .out = out});
-    const auto applied =
-        co_await apply(who.all, database, borrowed.changes(out.signalled, now), cores);
-    if (!applied) {
-        reply_lock_error(who.reply, applied.error());
+        if (!applied) {
+            reply_lock_error(who.reply, applied.error());
+            co_return;
+        }
+        announce(who.all.locks.local(), out.announcements);
+        for (const std::string& list : out.signalled) {
+            co_await wake(who.all, database, list);
+        }
+        answer(who.reply, *call.script, outcome, out);
         co_return;
     }
-    announce(who.all.locks.local(), out.announcements);
-    for (const std::string& list : out.signalled) {
-        co_await wake(who.all, database, list);
-    }
-    answer(who.reply, *call.script, outcome, out);
 }
 
 template <form how>
@@ -362,7 +414,7 @@ ss::future<> run_over_cores(client& who, owned_request args) {
         explain(call.error(), who.reply);
         co_return;
     }
-    const auto stored = scripts::stored_keys(*call->script, call->keys);
+    const auto stored = scripts::stored_keys(*call->script, call->keys, fences_of(who));
     const auto cores = cores_of(who.all, stored);
     co_await with_turns(who, cores, [&]() -> ss::future<> {
         return scripts::is_renewal(call->script->op) ? renew_over_cores(who, args, *call, cores)

@@ -94,7 +94,7 @@ answer reentrant_acquire(const call& c) {
             return c.refused(key, c.text(role::owner));
         }
     }
-    if (c.has(role::fence)) {
+    if (c.has(role::fence) && !c.table.has_leases()) {
         const auto fence = c.table.increment(c.key(role::fence), 1, c.now);
         if (!fence) {
             return fails(fence.error());
@@ -110,6 +110,10 @@ answer reentrant_acquire(const call& c) {
         return c.refused(key, c.text(role::owner));
     }
     won.what = acquired->holds == 1 ? outcome::granted : outcome::renewed;
+    if (c.has(role::fence) && c.table.has_leases()) {
+        // A number that grows on all proxies and over all restarts; a counter here would not.
+        won.fence = static_cast<int64_t>(c.table.fence_of(key, c.now).value_or(0));
+    }
     return won;
 }
 

@@ -23,12 +23,8 @@ answer run(const call& c) {
     if (!c.table.has_leases()) {
         return carry_out(c);
     }
-    std::vector<std::string_view> locks;
-    for (size_t i = 0; i < c.keys.size(); ++i) {
-        if (call::role_at(c.script.keys, i) == role::lock) {
-            locks.push_back(c.keys[i]);
-        }
-    }
+    const auto names = lock_keys(c.script, c.keys);
+    const std::vector<std::string_view> locks(names.begin(), names.end());
     c.table.lease_only(locks);
     auto done = carry_out(c);
     c.table.lease_only(std::nullopt);
@@ -144,8 +140,19 @@ answer carry_out(const call& c) {
 
 }  // namespace
 
+std::vector<std::string> lock_keys(const idioms::known_script& script,
+                                   std::span<const std::string_view> keys) {
+    std::vector<std::string> locks;
+    for (size_t i = 0; i < keys.size(); ++i) {
+        if (call::role_at(script.keys, i) == role::lock) {
+            locks.emplace_back(keys[i]);
+        }
+    }
+    return locks;
+}
+
 std::vector<std::string_view> stored_keys(const idioms::known_script& script,
-                                          std::span<const std::string_view> keys) {
+                                          std::span<const std::string_view> keys, fences which) {
     // The holds of a read-write lock lie with it, and so does its latch.
     const bool latch_apart =
         script.op != operation::read_release && script.op != operation::write_release;
@@ -159,11 +166,15 @@ std::vector<std::string_view> stored_keys(const idioms::known_script& script,
                 }
                 [[fallthrough]];
             case role::lock:
-            case role::fence:
             case role::leases:
             case role::queue:
             case role::signal:
                 stored.push_back(keys[i]);
+                break;
+            case role::fence:
+                if (which == fences::beside_locks) {
+                    stored.push_back(keys[i]);
+                }
                 break;
             default:
                 break;

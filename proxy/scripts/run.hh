@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,10 +14,17 @@ namespace lockkeeper::proxy::scripts {
 /// Carries out a call, on keys that are all in `c.table`.
 answer run(const call& c);
 
+/// Where a library that wants fences gets them: from a counter under a key of its own, or from what
+/// every grant has anyway.
+enum class fences : uint8_t { beside_locks, of_grants };
+
 /// Those of KEYS under which something is kept. Channels and prefixes only look like keys, and some
 /// libraries pass numbers there.
 std::vector<std::string_view> stored_keys(const idioms::known_script& script,
-                                          std::span<const std::string_view> keys);
+                                          std::span<const std::string_view> keys, fences which);
+/// Those that are locks: on a fleet the masters hold them. The others live and die beside them.
+std::vector<std::string> lock_keys(const idioms::known_script& script,
+                                   std::span<const std::string_view> keys);
 
 /// Renewals treat each key for itself and do nothing to one that is absent. So a call over keys of
 /// several cores may be carried out on each of them; what counts for a key is what its own core

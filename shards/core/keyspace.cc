@@ -34,8 +34,8 @@ lock_entry* keyspace::find(const lock_key& key, instant now) {
     const auto& held = _databases[key.database].held;
     lock_entry* const entry = held ? held->map.find(key.hash.value, key.name) : nullptr;
     if (entry == nullptr ||
-        (!entry->expired(now) &&
-         (!entry->has(lock_entry::leased) || _leases->is_valid(key, now)))) [[likely]] {
+        (!entry->expired(now) && (!entry->has(lock_entry::leased) || _leases->is_valid(key, now))))
+        [[likely]] {
         return entry;
     }
     expire(*entry, now);
@@ -103,10 +103,11 @@ bool keyspace::needs_lease(const lock_key& key, const lock_entry::payload& value
 }
 
 bool keyspace::give_fence(lock_entry& entry, instant now) {
-    const auto fence = entry.has(lock_entry::leased)
-                           ? _leases->fence({entry.database(), entry.name(), key_hash{entry.hash()}},
-                                            entry.until().value_or(end_of_time), now)
-                           : _fences.next();
+    const auto fence =
+        entry.has(lock_entry::leased)
+            ? _leases->fence({entry.database(), entry.name(), key_hash{entry.hash()}},
+                             entry.until().value_or(end_of_time), now)
+            : _fences.next();
     if (!fence) {
         return false;
     }

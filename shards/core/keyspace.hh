@@ -82,7 +82,9 @@ public:
     void lease_from(lease_source& source) { _leases = &source; }
     lease_source* leases() const { return _leases; }
     /// While a script runs: its locks. All other keys that it makes live here only, beside them.
-    void lease_only(std::optional<std::span<const std::string_view>> names) { _leased_only = names; }
+    void lease_only(std::optional<std::span<const std::string_view>> names) {
+        _leased_only = names;
+    }
 
     /// Null if absent. Removes the entry if it has expired.
     lock_entry* find(const lock_key& key, instant now);

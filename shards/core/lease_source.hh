@@ -22,8 +22,8 @@ public:
     virtual bool is_elsewhere(const lock_key& key, instant now) = 0;
     /// Until when somebody else holds it, if that is known.
     virtual std::optional<instant> elsewhere_until(const lock_key& key) = 0;
-    /// An entry ends at another time now. What is not covered yet has been noted: nobody may be told
-    /// before it is.
+    /// An entry ends at another time now. What is not covered yet has been noted: nobody may be
+    /// told before it is.
     virtual void needed_until(const lock_key& key, instant until, instant now) = 0;
     /// The entry has gone. `in_line`: somebody may get the key next.
     virtual void gone(const lock_key& key, bool in_line, instant now) = 0;

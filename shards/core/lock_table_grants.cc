@@ -13,7 +13,8 @@ caller lock_table::caller_of(const lock_key& key, uint64_t client, std::string_v
 
 bool lock_table::may_take(const lock_key& key, uint64_t client, std::string_view token,
                           instant now) {
-    return (_room.lines() == 0 && _keys.leases() == nullptr) || _room.may_take(key, caller_of(key, client, token), now);
+    return (_room.lines() == 0 && _keys.leases() == nullptr) ||
+           _room.may_take(key, caller_of(key, client, token), now);
 }
 
 void lock_table::was_refused(const lock_key& key, uint64_t client, std::string_view token,
