@@ -39,7 +39,6 @@ enum class fault : uint8_t {
     grant_after_release,
     renewal_by_minority,
     renewal_resurrects,  ///< a renewal that comes back too late makes the lease valid again
-    renewal_shortens,    ///< a renewal may bring the end of a key nearer
     hand_off_on_disconnect,
     stale_clock,  ///< decisions read a clock that stood still while the process did
 
