@@ -122,7 +122,7 @@ std::string write(const fields& f) {
     } else if (what == "horizon") {
         write_horizon(out, scripts_of(f.at(2)), keys);
     } else if (what == "counters") {
-        write_counters(out, scripts_of(f.at(2)), keys);
+        write_counters(out, scripts_of(f.at(2)), keys, u32(f.at(3)));
     } else {
         throw std::invalid_argument("write what?");
     }

@@ -28,6 +28,9 @@ void fleet_world::client_starts(uint8_t client) {
     auto& one = _clients[client];
     one.proxy = static_cast<uint8_t>(_chance.between(0, proxies - 1));
     one.key = static_cast<uint8_t>(_chance.between(0, keys - 1));
+    if (_mood == mood::hot && !_chance.one_in(10)) {
+        one.proxy = one.key = 0;
+    }
     if (!_proxies[one.proxy].proxy) {
         return start_client(client, 50 * ms);
     }
@@ -81,9 +84,11 @@ void fleet_world::client_is_told(const event& what) {
     one.holding = true;
     one.grant = what.x;
     const int64_t luck = _chance.between(0, 99);
-    const true_time hold = luck < 80   ? _chance.between(200 * us, 5 * ms)
-                           : luck < 96 ? _chance.between(5 * ms, 200 * ms)
-                                       : _chance.between(200 * ms, 2'500 * ms);
+    const int64_t short_ones = _mood == mood::slow ? 20 : _mood == mood::hot ? 99 : 80;
+    const true_time hold = luck < short_ones        ? _chance.between(200 * us, 5 * ms)
+                           : luck < short_ones + 16 ? _chance.between(5 * ms, 200 * ms)
+                           : _mood == mood::slow    ? _chance.between(200 * ms, 5 * s)
+                                                    : _chance.between(200 * ms, 2'500 * ms);
     _agenda.add({.at = _now + hold,
                  .kind = static_cast<uint8_t>(kind::client_is_done),
                  .a = what.a,
@@ -109,7 +114,8 @@ void fleet_world::client_is_done(const event& what) {
          .b = what.a,
          .epoch = _proxies[one.proxy].epoch,
          .x = uint64_t{what.epoch} << 8 | one.key});
-    start_client(what.a, _chance.between(100 * us, 30 * ms));
+    start_client(what.a, _mood == mood::hot ? _chance.between(10 * us, 500 * us)
+                                            : _chance.between(100 * us, 30 * ms));
 }
 
 void fleet_world::client_happens(const event& what) {
@@ -129,10 +135,11 @@ void fleet_world::client_happens(const event& what) {
             const int64_t luck = _chance.between(0, 99);
             const nanoseconds ttl{luck < 80 ? _chance.between(100 * ms, 400 * ms)
                                             : _chance.between(400 * ms, 1'400 * ms)};
-            _proxies[what.a].proxy->on_acquire(one.key, {.client = what.b,
-                                                         .request = one.request,
-                                                         .ttl = ttl,
-                                                         .untimed = _chance.percent(15)});
+            _proxies[what.a].proxy->on_acquire(
+                one.key, {.client = what.b,
+                          .request = one.request,
+                          .ttl = ttl,
+                          .untimed = _chance.percent(_mood == mood::slow ? 70 : 15)});
             return;
         }
         case kind::client_gives_up: {

@@ -26,6 +26,11 @@ void fleet_master::restart(loss lost) {
     _disk = _data;
 }
 
+bool fleet_master::is_admitted(const question& asked) const {
+    return (_data.incarnation == _run_id && _data.fingerprint == asked.fingerprint) ||
+           planted(fault::no_incarnation_check);
+}
+
 answer fleet_master::carry_out(const question& asked, true_time when) {
     const int64_t now = clock(when);
     lock& key = _data.locks[asked.key];
@@ -101,7 +106,7 @@ answer fleet_master::vote(const question& asked, int64_t now) {
         key = {.owner = asked.attempt, .ends = now + asked.length};
     }
     _data.slots[asked.key] += asked.block;
-    if (!is_admitted(asked) && !planted(fault::no_incarnation_check)) {
+    if (!is_admitted(asked)) {
         return {.verdict = -1};
     }
     if (!free && !again) {
@@ -127,14 +132,13 @@ answer fleet_master::raise(const question& asked, int64_t) {
 
 answer fleet_master::renew(const question& asked, int64_t now) {
     if (!is_admitted(asked)) {
-        return {.verdict = planted(fault::no_incarnation_check) ? 0 : -1};
+        return {.verdict = -1};
     }
     lock& key = _data.locks[asked.key];
     if (key.ends == 0 || key.owner != asked.attempt) {
         return {.verdict = 0};
     }
-    const int64_t ends = now + asked.length;
-    key.ends = planted(fault::renewal_shortens) ? ends : std::max(key.ends, ends);
+    key.ends = std::max(key.ends, now + asked.length);
     if (asked.block > 0) {
         _data.slots[asked.key] += asked.block;
     }

@@ -96,9 +96,7 @@ private:
         int64_t horizon = 0;  ///< on its own clock
     };
 
-    bool is_admitted(const question& asked) const {
-        return _data.incarnation == _run_id && _data.fingerprint == asked.fingerprint;
-    }
+    bool is_admitted(const question& asked) const;
     answer vote(const question& asked, int64_t now);
     answer raise(const question& asked, int64_t now);
     answer renew(const question& asked, int64_t now);

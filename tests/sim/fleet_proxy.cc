@@ -15,10 +15,14 @@ using timer = surroundings::timer;
 
 namespace {
 
-constexpr int hand_offs_most = 20;
 /// The world began in October 2025.
 constexpr uint64_t unix_start = 1'760'000'000;
 constexpr int64_t reads_last = 100 * ms;
+
+/// A clock that stands still would make timers that are due at once fire for ever.
+int64_t shortest_wait() {
+    return planted(fault::stale_clock) ? ms : us;
+}
 
 std::string nonce_text(uint64_t nonce) {
     return std::to_string(nonce);
@@ -107,7 +111,7 @@ void fleet_proxy::serve(uint8_t key) {
         it.held.reset();
     }
     if (!it.held) {
-        const bool enough = it.hand_offs >= hand_offs_most;
+        const bool enough = it.hand_offs >= _rules.hand_offs_most;
         if ((it.line.empty() || enough) && it.lease.state() == lease::phase::held) {
             it.lease.release(turn());
             it.hand_offs = 0;
@@ -210,7 +214,7 @@ void fleet_proxy::arm(uint8_t key) {
     if (next == end_of_time) {
         return;
     }
-    const true_time at = std::max(_wall.when(next.nanoseconds), _world.now() + 100 * us);
+    const true_time at = std::max(_wall.when(next.nanoseconds), _world.now() + shortest_wait());
     if (it.wake_at < 0 || at < it.wake_at) {
         it.wake_at = at;
         _world.wake(_index, timer::key, key, at);
@@ -411,7 +415,7 @@ void fleet_proxy::advance(uint8_t master) {
     }
     if (step.what == admission_step::kind::wait || step.at > clock()) {
         _world.wake(_index, timer::admission, master,
-                    std::max(_wall.when(step.at.nanoseconds), _world.now() + us));
+                    std::max(_wall.when(step.at.nanoseconds), _world.now() + shortest_wait()));
         return;
     }
     question asked{.run_id = to.run_id, .fingerprint = _rules.admission.fingerprint};

@@ -43,6 +43,8 @@ protected:
 struct fleet_rules {
     shards::lease_rules leases;
     shards::admission_options admission;
+    /// Then the others have their turn.
+    int hand_offs_most = 20;
 
     static fleet_rules of(uint8_t masters);
 };

@@ -118,7 +118,10 @@ public:
         _starved += came.found.starved > 0 ? 1 : 0;
         _digest ^= came.digest * (what.seed * 2 + 1);
         _changed += same ? 0 : 1;
-        if (came.is_bad(what) || !same) {
+        // A fault is caught when locks were not locks; that nobody got one is not enough.
+        const bool unsafe =
+            !came.found.fences_are_sound() || (!what.beyond_model && !came.found.exclusion_holds());
+        if (_asked.until_caught ? unsafe : came.is_bad(what) || !same) {
             if (_bad++ < 5 && !_asked.until_caught) {
                 std::printf(
                     "seed %llu: %s\n  replay: fleet_sim --masters %d --seed %llu "

@@ -59,6 +59,11 @@ void fleet_world::begin() {
         return wall_clock{.offset = _chance.between(0, 1'000 * s),
                           .per_million = _chance.between(-rate_most, rate_most)};
     };
+    const int64_t luck = _chance.between(0, 99);
+    _mood = luck < 8 ? mood::hot : luck < 40 ? mood::slow : mood::mixed;
+    if (_mood == mood::hot) {
+        _rules.hand_offs_most = 400;
+    }
     const bool durable = _chance.one_in(4);
     for (uint8_t master = 0; master < _schedule.masters; ++master) {
         _masters[master].begin(master, some_clock());
@@ -259,10 +264,13 @@ void fleet_world::happen(const event& what) {
         case kind::tick:
             // The cached clock is brought up to date by the same loop as everything else: after a
             // pause, not before what has piled up meanwhile.
-            if (reaches_proxy(what)) {
-                _proxies[what.a].proxy->tick();
+            if (_proxies[what.a].proxy && _proxies[what.a].epoch == what.epoch) {
+                const true_time paused = _proxies[what.a].paused_until;
                 event again = what;
-                again.at = _now + 10 * ms;
+                again.at = _now < paused ? paused + 5 * ms : _now + 10 * ms;
+                if (_now >= paused) {
+                    _proxies[what.a].proxy->tick();
+                }
                 _agenda.add(again);
             }
             return;

@@ -100,6 +100,12 @@ private:
         true_time paused_until = 0;
         wall_clock clock;
     };
+    /// What clients are like, in one schedule.
+    enum class mood : uint8_t {
+        mixed,
+        hot,   ///< all want one key, nearly all by one proxy, for a moment
+        slow,  ///< few let go soon, and most want to keep it while they are connected
+    };
     struct client {
         uint32_t request = 0;
         bool waiting = false;
@@ -147,6 +153,7 @@ private:
     void crash_proxy(uint8_t proxy);
 
     schedule _schedule;
+    mood _mood = mood::mixed;
     chance _chance;
     true_time _now = 0;
     agenda _agenda;
