@@ -243,6 +243,7 @@ void lease::on_renewed(attempt_id attempt, master_index from, const renewal_answ
     if (!is_current(attempt) || _phase != phase::held) {
         return;
     }
+    _renewing.remove(from);
     switch (answer.what) {
         case renewal_answer::answer::extended:
             _holders.add(from);
@@ -298,6 +299,7 @@ void lease::apply(const renewal_step& step, const lease_turn& turn) {
 
 void lease::on_link_lost(master_index master, const lease_turn& turn) {
     _in_flight.remove(master);
+    _renewing.remove(master);
     if (_phase == phase::acquiring) {
         apply(_work->round->on_link_lost(master, turn.now), turn);
     } else if (is_extending()) {
@@ -359,7 +361,8 @@ void lease::extend(const lease_turn& turn) {
         return;
     }
     work& mine = working();
-    const voter_set asked = turn.admitted & _may_hold;
+    const voter_set late = planted(fault::late_renewals) ? voter_set{} : _renewing;
+    const voter_set asked = (turn.admitted & _may_hold) - late;
     if (asked.size() < quorum_of(turn.rules.masters) || turn.now >= _valid_until) {
         mine.not_before = turn.now + between_repairs / 2;
         return;
@@ -379,6 +382,7 @@ void lease::extend(const lease_turn& turn) {
         .patience = turn.rules.timeout,
     };
     mine.renewal.emplace(terms, asked, turn.now);
+    _renewing = _renewing | asked;
     turn.out.push_back({.what = lease_action::kind::renew,
                         .to = asked,
                         .attempt = _attempt,
@@ -435,6 +439,7 @@ void lease::end(phase next, const lease_turn& turn) {
     _holders = {};
     _may_hold = {};
     _in_flight = {};
+    _renewing = {};
     if (!planted(fault::grant_after_release)) {
         _fences_left = 0;
     }

@@ -75,7 +75,11 @@ enum class grant_obstacle : uint8_t {
 /// Invariants: a grant needs `now + min_grant <= valid_until` (I3); nothing granted ends after
 /// valid_until (I2); each fence is given once, in ascending order (I4); a renewal counts by a
 /// majority and before the end only (I5); after lost, release or close there is no grant until a
-/// new attempt has won (I8); one extension is under way at most.
+/// new attempt has won (I8); one extension is under way at most, and a master that owes an answer
+/// to an earlier one is not asked: its answer would be taken for one to the question of now.
+///
+/// Each question is answered, or its connection lost; what was asked on one connection is answered
+/// in that order.
 ///
 /// Small, because a core may have a million of them, nearly all held and idle: what only a round or
 /// a wait needs lives elsewhere, for as long as that.
@@ -195,6 +199,7 @@ private:
     voter_set _holders;
     voter_set _may_hold;   ///< where a release must go
     voter_set _in_flight;  ///< votes without an answer, in a lease that is held
+    voter_set _renewing;   ///< renewals without an answer
     phase _phase = phase::absent;
     uint8_t _block_bits = 6;  ///< the next block is this power of two; grows with use
     bool _closing = false;

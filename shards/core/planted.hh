@@ -38,8 +38,8 @@ enum class fault : uint8_t {
     promise_beyond_lease,  ///< a client is told a longer time than the lease covers
     grant_after_release,
     renewal_by_minority,
+    late_renewals,       ///< answers to an earlier renewal count for the one of now
     renewal_resurrects,  ///< a renewal that comes back too late makes the lease valid again
-    renewal_shortens,    ///< a renewal may bring the end of a key nearer
     hand_off_on_disconnect,
     stale_clock,  ///< decisions read a clock that stood still while the process did
 

@@ -24,7 +24,7 @@ round_step quorum_round::on_vote(master_index from, const vote& answer, instant 
         return {.state = _state};
     }
     if (is_over(now)) {
-        return give_up();
+        return give_up(now);
     }
     _outstanding.remove(from);
     if (answer.what == vote::answer::granted) {
@@ -69,7 +69,7 @@ bool quorum_round::is_over(instant now) const {
 
 round_step quorum_round::decide(instant now) {
     if ((_fences.voters() | _outstanding).size() < quorum_of(_terms.masters) || is_over(now)) {
-        return give_up();
+        return give_up(now);
     }
     if (!_fences.has_quorum()) {
         return {};
@@ -99,9 +99,11 @@ round_step quorum_round::decide(instant now) {
     return {.raise = plan.who, .raise_to = plan.to};
 }
 
-round_step quorum_round::give_up() {
+round_step quorum_round::give_up(instant now) {
+    // Who has not answered yet may well have said yes; who has not at the end does not answer.
+    const voter_set silent = is_over(now) ? voter_set{} : _outstanding;
     const bool taken =
-        !_busy.empty() && (_fences.voters() | _busy).size() >= quorum_of(_terms.masters);
+        !_busy.empty() && (_fences.voters() | _busy | silent).size() >= quorum_of(_terms.masters);
     return lose(taken ? round_loss::busy : round_loss::unreachable);
 }
 

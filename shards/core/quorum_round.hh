@@ -121,7 +121,7 @@ public:
 
 private:
     round_step decide(instant now);
-    round_step give_up();
+    round_step give_up(instant now);
     round_step lose(round_loss why);
     bool is_over(instant now) const;
 

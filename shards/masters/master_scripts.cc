@@ -79,14 +79,17 @@ constexpr std::string_view horizon_text =
     "if t==-2 then t=0 elseif t<0 then t=9007199254740991 end\n"
     "return {1,string.format('%.0f',t)}";
 
+// One chunk of the table: the whole of it in one step would keep the master from voting for a tenth
+// of a second.
 constexpr std::string_view counters_text =
     "local f=redis.call('HMGET',KEYS[1],'inc','cfg','base')\n"
     "@ADMITTED"
     "local t=redis.call('PTTL',KEYS[2])\n"
     "if t==-2 then t=0 elseif t<0 then t=9007199254740991 end\n"
-    "local all,m=redis.call('HGETALL',KEYS[1]),0\n"
-    "for i=1,#all,2 do\n"
-    " if tonumber(all[i]) then local c=tonumber(all[i+1]) if c>m then m=c end end\n"
+    "local slots,m={},0\n"
+    "for i=tonumber(ARGV[1]),tonumber(ARGV[2]) do slots[#slots+1]=i end\n"
+    "for _,v in ipairs(redis.call('HMGET',KEYS[1],unpack(slots))) do\n"
+    " local c=tonumber(v or '0') if c>m then m=c end\n"
     "end\n"
     "return {1,string.format('%.0f',t),string.format('%.0f',tonumber(f[3])+m)}";
 

@@ -17,7 +17,7 @@ enum class master_script : uint8_t {
     admit,     ///< end it
     mark,      ///< keep the lease horizon ahead
     horizon,   ///< tell standing and lease horizon
-    counters,  ///< tell these and the highest fence
+    counters,  ///< tell these and the highest fence of some slots
 };
 inline constexpr size_t master_scripts_count = 8;
 

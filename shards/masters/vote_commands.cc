@@ -259,8 +259,12 @@ void write_horizon(protocol::output& out, const loaded_scripts& scripts, const s
     write_command(out, "EVALSHA", scripts[master_script::horizon], 2, keys.fence, keys.horizon);
 }
 
-void write_counters(protocol::output& out, const loaded_scripts& scripts, const stripe_keys& keys) {
-    write_command(out, "EVALSHA", scripts[master_script::counters], 2, keys.fence, keys.horizon);
+void write_counters(protocol::output& out, const loaded_scripts& scripts, const stripe_keys& keys,
+                    uint32_t chunk) {
+    constexpr uint32_t slots = fence_slots / counter_chunks;
+    static_assert(fence_slots % counter_chunks == 0);
+    write_command(out, "EVALSHA", scripts[master_script::counters], 2, keys.fence, keys.horizon,
+                  chunk * slots, chunk * slots + slots - 1);
 }
 
 other_master read_other(const reply& answer) {
@@ -282,6 +286,18 @@ other_master read_other(const reply& answer) {
     return {.what = other_master::standing::admitted,
             .horizon = std::min(milliseconds(static_cast<int64_t>(*horizon)), longest),
             .counter = *counter};
+}
+
+other_master joined(const other_master& one, const other_master& other) {
+    if (one.what != other_master::standing::admitted) {
+        return one;
+    }
+    if (other.what != other_master::standing::admitted) {
+        return other;
+    }
+    return {.what = other_master::standing::admitted,
+            .horizon = std::max(one.horizon, other.horizon),
+            .counter = std::max(one.counter, other.counter)};
 }
 
 }  // namespace lockkeeper::shards

@@ -139,8 +139,14 @@ void write_admit(protocol::output& out, const loaded_scripts& scripts, const str
 std::optional<bool> read_admit(const protocol::reply& reply);
 
 void write_horizon(protocol::output& out, const loaded_scripts& scripts, const stripe_keys& keys);
-void write_counters(protocol::output& out, const loaded_scripts& scripts, const stripe_keys& keys);
+/// The counters are asked for in chunks, one after the other: a master works on each for about a
+/// millisecond, and votes in between. Sent in one write they would be one long step.
+inline constexpr uint32_t counter_chunks = 64;
+void write_counters(protocol::output& out, const loaded_scripts& scripts, const stripe_keys& keys,
+                    uint32_t chunk);
 /// Of either. Silent, if the answer makes no sense.
 other_master read_other(const protocol::reply& reply);
+/// What two chunks say together: the higher counter, or that the master does not count any more.
+other_master joined(const other_master& one, const other_master& other);
 
 }  // namespace lockkeeper::shards

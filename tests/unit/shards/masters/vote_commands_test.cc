@@ -175,6 +175,11 @@ BOOST_AUTO_TEST_CASE(the_other_masters_are_admitted_forgetful_or_silent) {
     BOOST_TEST((read_other(array({reply::integer(1)})).what == standing::silent));
     BOOST_TEST((read_other(array({reply::integer(1), bulk("x")})).what == standing::silent));
     BOOST_TEST((read_other(reply::error("NOSCRIPT x")).what == standing::silent));
+    BOOST_TEST(
+        joined(counters, read_other(array({reply::integer(1), bulk("5"), bulk("99")}))).counter ==
+        99);
+    BOOST_TEST((joined(counters, other_master{}).what == standing::silent));
+    BOOST_TEST((joined(other_master{.what = standing::forgot}, counters).what == standing::forgot));
     // A mark without an end.
     const auto endless = read_other(array({reply::integer(1), bulk("9007199254740991")}));
     BOOST_TEST((endless.horizon > std::chrono::hours(1'000'000)));

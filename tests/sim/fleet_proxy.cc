@@ -1,0 +1,536 @@
+#include "fleet_proxy.hh"
+
+#include <algorithm>
+#include <sstream>
+
+#include "shards/core/fence_slots.hh"
+#include "shards/core/planted.hh"
+
+namespace lockkeeper::sim {
+
+using namespace shards;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using timer = surroundings::timer;
+
+namespace {
+
+/// The world began in October 2025.
+constexpr uint64_t unix_start = 1'760'000'000;
+constexpr int64_t reads_last = 100 * ms;
+
+/// A clock that stands still would make timers that are due at once fire for ever.
+int64_t shortest_wait() {
+    return planted(fault::stale_clock) ? ms : us;
+}
+
+std::string nonce_text(uint64_t nonce) {
+    return std::to_string(nonce);
+}
+
+}  // namespace
+
+fleet_rules fleet_rules::of(uint8_t masters) {
+    fleet_rules rules;
+    rules.leases.masters = masters;
+    rules.leases.slack = milliseconds(300);
+    rules.leases.max_ttl = milliseconds(3'000);
+    rules.leases.untimed = milliseconds(900);
+    rules.leases.timeout = milliseconds(150);
+    rules.leases.min_grant = milliseconds(10);
+    rules.admission.masters = masters;
+    rules.admission.fingerprint = "fleet";
+    rules.admission.max_ttl = rules.leases.max_ttl;
+    rules.admission.round_timeout = rules.leases.timeout;
+    rules.admission.first = admission_options::first_contact::strict;
+    return rules;
+}
+
+fleet_proxy::fleet_proxy(surroundings& world, uint8_t index, const fleet_rules& rules,
+                         const wall_clock& clock)
+    : _world(world), _index(index), _rules(rules), _wall(clock) {
+    _cached = read_clock();
+    _links.assign(rules.leases.masters, link(rules));
+}
+
+instant fleet_proxy::read_clock() const {
+    return instant{_wall.shows(_world.now())};
+}
+
+instant fleet_proxy::clock() const {
+    return planted(fault::stale_clock) ? _cached : read_clock();
+}
+
+voter_set fleet_proxy::admitted() const {
+    voter_set result;
+    for (uint8_t master = 0; master < _links.size(); ++master) {
+        if (_links[master].admission.may_vote() && _world.is_connected(_index, master)) {
+            result.add(master);
+        }
+    }
+    return result;
+}
+
+lease_turn fleet_proxy::turn() {
+    return {_rules.leases, admitted(), clock(), _world.random().next(), _actions};
+}
+
+// ---- Clients
+
+void fleet_proxy::on_acquire(uint8_t key, const seat& who) {
+    _locks[key].line.push_back(who);
+    serve(key);
+}
+
+void fleet_proxy::on_release(uint8_t key, uint8_t client, uint32_t request) {
+    auto& held = _locks[key].held;
+    if (held && held->client == client && held->request == request) {
+        held.reset();
+        serve(key);
+    }
+}
+
+void fleet_proxy::on_client_gone(uint8_t key, uint8_t client, uint32_t request) {
+    lock& it = _locks[key];
+    std::erase_if(it.line,
+                  [&](const seat& one) { return one.client == client && one.request == request; });
+    if (it.held && it.held->client == client && it.held->request == request) {
+        // What it was told stays promised: it may still believe in it.
+        it.held->gone = true;
+        it.lease.needed_until(it.held->promise);
+        if (planted(fault::hand_off_on_disconnect)) {
+            it.held.reset();
+        }
+    }
+    serve(key);
+}
+
+void fleet_proxy::serve(uint8_t key) {
+    lock& it = _locks[key];
+    if (it.held && (!it.held->untimed || it.held->gone) && clock() >= it.held->promise) {
+        it.held.reset();
+    }
+    if (!it.held) {
+        const bool enough = it.hand_offs >= _rules.hand_offs_most;
+        if ((it.line.empty() || enough) && it.lease.state() == lease::phase::held) {
+            it.lease.release(turn());
+            it.hand_offs = 0;
+            it.rest_until =
+                clock() + nanoseconds(enough ? _world.random().between(ms, 20 * ms) : 0);
+        }
+        if (!it.line.empty()) {
+            grant(key);
+        }
+    }
+    const bool waited_for = !it.line.empty();
+    const nanoseconds next = !waited_for               ? nanoseconds{0}
+                             : it.line.front().untimed ? _rules.leases.untimed / 2
+                                                       : it.line.front().ttl;
+    it.lease.expect(next, _rules.leases);
+    carry_out(key);
+    arm(key);
+}
+
+void fleet_proxy::grant(uint8_t key) {
+    lock& it = _locks[key];
+    const seat first = it.line.front();
+    const auto given =
+        first.untimed ? it.lease.grant_untimed(turn()) : it.lease.grant(first.ttl, turn());
+    if (given) {
+        it.line.pop_front();
+        ++it.hand_offs;
+        it.held = holder{.client = first.client,
+                         .request = first.request,
+                         .promise = given->until,
+                         .untimed = first.untimed,
+                         .gone = false,
+                         .grant = _world.history().grants.size()};
+        if (!first.untimed) {
+            it.lease.needed_until(given->until);
+        }
+        _world.history().grants.push_back({.key = key,
+                                           .client = first.client,
+                                           .proxy = _index,
+                                           .given_up = false,
+                                           .fence = given->fence,
+                                           .from = _world.now(),
+                                           .until = _wall.when(given->until.nanoseconds)});
+        _world.tell_granted(first.client, first.request, _index, key, it.held->grant);
+        return;
+    }
+    if (given.error() == grant_obstacle::not_held && clock() >= it.rest_until &&
+        it.lease.may_try(clock())) {
+        const attempt_id fresh{.high = _world.random().next(), .low = _world.random().next()};
+        it.asked = _world.now();
+        it.block = lease_rules::first_block;
+        ++rounds;
+        it.lease.acquire(first.untimed ? _rules.leases.untimed / 2 : first.ttl, fresh, turn());
+    }
+}
+
+/// After an answer or a moment: what it changed for clients.
+void fleet_proxy::settle(uint8_t key, lease::phase before, uint64_t next_fence) {
+    lock& it = _locks[key];
+    const auto after = it.lease.state();
+    if (after == lease::phase::held && it.lease.next_fence() != next_fence) {
+        _world.history().blocks.push_back({.key = key,
+                                           .asked = it.asked,
+                                           .decided = _world.now(),
+                                           .first = it.lease.next_fence(),
+                                           .last = it.lease.next_fence() + it.block - 1});
+    }
+    if (before == lease::phase::held && after != lease::phase::held) {
+        if (it.held && !it.held->gone) {
+            _world.tell_lost(it.held->client, it.held->request);
+        }
+        it.held.reset();
+        it.hand_offs = 0;
+    }
+    if (after == lease::phase::held && it.held && it.held->untimed && !it.held->gone) {
+        // The promise moves with the lease.
+        it.held->promise = it.lease.valid_until();
+        auto& told = _world.history().grants[it.held->grant];
+        if (!told.given_up) {
+            told.until = std::max(told.until, _wall.when(it.held->promise.nanoseconds));
+        }
+    }
+    serve(key);
+}
+
+void fleet_proxy::arm(uint8_t key) {
+    lock& it = _locks[key];
+    const bool idle =
+        it.lease.state() != lease::phase::held && it.lease.state() != lease::phase::acquiring;
+    instant next = it.lease.wake_at(_rules.leases);
+    if (idle) {
+        // To try again is worth something only if somebody waits.
+        next = it.line.empty()             ? end_of_time
+               : it.lease.may_try(clock()) ? it.rest_until
+                                           : std::max(next, it.rest_until);
+    }
+    if (it.held && (!it.held->untimed || it.held->gone)) {
+        next = std::min(next, it.held->promise);
+    }
+    if (next == end_of_time) {
+        return;
+    }
+    const true_time at = std::max(_wall.when(next.nanoseconds), _world.now() + shortest_wait());
+    if (it.wake_at < 0 || at < it.wake_at) {
+        it.wake_at = at;
+        _world.wake(_index, timer::key, key, at);
+    }
+}
+
+// ---- What leases want to have sent
+
+void fleet_proxy::carry_out(uint8_t key) {
+    std::vector<lease_action> actions;
+    std::swap(actions, _actions);
+    for (const auto& action : actions) {
+        if (action.what == lease_action::kind::raise) {
+            ++second_round_trips;
+        }
+        if (action.what == lease_action::kind::renew) {
+            _locks[key].asked = _world.now();
+            _locks[key].block = action.block;
+        }
+        for (const master_index master : action.to) {
+            if (action.what == lease_action::kind::release) {
+                send_release(key, master, action.attempt, action.until);
+                continue;
+            }
+            question asked{.key = key,
+                           .block = action.block,
+                           .attempt = action.attempt,
+                           .length = nanoseconds(action.length).count(),
+                           .number = action.raise_to,
+                           .fingerprint = _rules.admission.fingerprint};
+            switch (action.what) {
+                case lease_action::kind::vote:
+                    asked.what = question::kind::vote;
+                    break;
+                case lease_action::kind::raise:
+                    asked.what = question::kind::raise;
+                    break;
+                case lease_action::kind::renew:
+                    asked.what = question::kind::renew;
+                    break;
+                default:
+                    asked.what = question::kind::look;
+                    break;
+            }
+            if (asked.length > 0) {
+                if (const auto mark = _links[master].horizon.mark_for(action.length, clock())) {
+                    _world.send(_index, master,
+                                {.what = question::kind::mark,
+                                 .length = nanoseconds(*mark).count(),
+                                 .fingerprint = _rules.admission.fingerprint});
+                }
+            }
+            _world.send(_index, master, asked);
+        }
+    }
+}
+
+void fleet_proxy::send_release(uint8_t key, uint8_t master, attempt_id attempt, instant until) {
+    link& to = _links[master];
+    pending_release release{
+        .database = 0, .key = std::to_string(key), .attempt = attempt, .until = until};
+    if (_world.send(_index, master,
+                    {.what = question::kind::release, .key = key, .attempt = attempt})) {
+        to.releasing.push_back(std::move(release));
+    } else {
+        to.undelivered.add(std::move(release));
+    }
+}
+
+// ---- Masters
+
+void fleet_proxy::on_connected(uint8_t master) {
+    link& to = _links[master];
+    to.horizon = lease_horizon(_rules.leases.max_ttl);
+    to.step_under_way = false;
+    for (const auto& release : to.undelivered.take(clock())) {
+        send_release(static_cast<uint8_t>(std::stoi(release.key)), master, release.attempt,
+                     release.until);
+    }
+    advance(master);
+}
+
+void fleet_proxy::on_disconnected(uint8_t master) {
+    link& to = _links[master];
+    for (auto& release : to.releasing) {
+        to.undelivered.add(std::move(release));
+    }
+    to.releasing.clear();
+    to.step_under_way = false;
+    to.admission.on_connection_lost();
+    for (auto& other : _links) {
+        other.still_to_tell = static_cast<uint16_t>(other.still_to_tell & ~(1U << master));
+    }
+    for (uint8_t key = 0; key < keys; ++key) {
+        const auto before = _locks[key].lease.state();
+        const uint64_t fence = _locks[key].lease.next_fence();
+        _locks[key].lease.on_link_lost(master, turn());
+        settle(key, before, fence);
+    }
+}
+
+void fleet_proxy::forget_admission(uint8_t master) {
+    _links[master].admission.on_vote_refused();
+    for (uint8_t key = 0; key < keys; ++key) {
+        const auto before = _locks[key].lease.state();
+        const uint64_t fence = _locks[key].lease.next_fence();
+        _locks[key].lease.on_link_lost(master, turn());
+        settle(key, before, fence);
+    }
+    advance(master);
+}
+
+void fleet_proxy::on_answer(uint8_t master, const question& asked, const answer& got) {
+    using kind = question::kind;
+    link& from = _links[master];
+    switch (asked.what) {
+        case kind::head:
+            return on_head(master, got);
+        case kind::pend:
+            from.step_under_way = false;
+            from.admission.on_pend(
+                {.already_admitted = got.verdict == 1, .nonce = nonce_text(got.counter)}, clock());
+            return advance(master);
+        case kind::admit:
+            from.step_under_way = false;
+            from.admission.on_admit(got.verdict == 1, clock());
+            return advance(master);
+        case kind::horizon:
+        case kind::counters:
+            return on_other_told(master, asked, got);
+        case kind::mark:
+            if (got.verdict != 1) {
+                _world.drop_link(_index, master);
+            }
+            return;
+        case kind::release:
+            from.releasing.erase(from.releasing.begin());
+            return;
+        default:
+            break;
+    }
+    // About a lease.
+    lock& it = _locks[asked.key];
+    const auto before = it.lease.state();
+    const uint64_t fence = it.lease.next_fence();
+    if (got.verdict == -1) {
+        forget_admission(master);
+    }
+    if (asked.what == kind::vote) {
+        const vote answered = got.verdict == 1   ? vote::granted(got.counter)
+                              : got.verdict == 0 ? vote::busy()
+                                                 : vote::refused();
+        it.lease.on_vote(asked.attempt, master, answered, turn());
+    } else if (asked.what == kind::raise) {
+        it.lease.on_raised(asked.attempt, master, asked.number, got.verdict == 1, turn());
+    } else if (asked.what == kind::renew) {
+        const renewal_answer answered = got.verdict == 1   ? renewal_answer::extended(got.counter)
+                                        : got.verdict == 0 ? renewal_answer::not_ours()
+                                                           : renewal_answer::refused();
+        it.lease.on_renewed(asked.attempt, master, answered, turn());
+    } else if (got.verdict == 1) {
+        it.lease.on_looked(asked.attempt, "another", nanoseconds(got.remaining), turn());
+    }
+    settle(asked.key, before, fence);
+}
+
+void fleet_proxy::on_head(uint8_t master, const answer& got) {
+    link& from = _links[master];
+    from.step_under_way = false;
+    from.run_id = got.run_id;
+    const bool durable = got.verdict == 1 && got.counter == 1;
+    handshake_facts facts{.run_id = got.run_id,
+                          .role = "master",
+                          .maxmemory = 0,
+                          .maxmemory_policy = "noeviction",
+                          .appendonly = durable ? "yes" : "no",
+                          .appendfsync = durable ? "always" : "everysec"};
+    if (!got.incarnation.empty()) {
+        facts.incarnation = got.incarnation;
+        facts.fingerprint = got.fingerprint;
+        facts.durability = got.durability;
+    }
+    from.admission.on_handshake(facts, clock());
+    advance(master);
+    for (uint8_t key = 0; key < keys; ++key) {
+        serve(key);
+    }
+}
+
+void fleet_proxy::advance(uint8_t master) {
+    link& to = _links[master];
+    if (to.step_under_way || !_world.is_connected(_index, master)) {
+        return;
+    }
+    const admission_step step = to.admission.next(clock());
+    if (step.at == end_of_time) {
+        return;
+    }
+    if (step.what == admission_step::kind::wait || step.at > clock()) {
+        _world.wake(_index, timer::admission, master,
+                    std::max(_wall.when(step.at.nanoseconds), _world.now() + shortest_wait()));
+        return;
+    }
+    question asked{.run_id = to.run_id, .fingerprint = _rules.admission.fingerprint};
+    switch (step.what) {
+        case admission_step::kind::shake_hands:
+            asked.what = question::kind::head;
+            break;
+        case admission_step::kind::pend:
+            asked.what = question::kind::pend;
+            asked.number = _world.random().next() | 1;
+            break;
+        case admission_step::kind::admit:
+            asked.what = question::kind::admit;
+            asked.number = std::stoull(step.nonce);
+            asked.base = step.base;
+            asked.durability = step.durability;
+            break;
+        case admission_step::kind::read_horizons:
+            return read_others(master, false);
+        case admission_step::kind::read_counters:
+            return read_others(master, true);
+        case admission_step::kind::wait:
+            return;
+    }
+    to.step_under_way = _world.send(_index, master, asked);
+}
+
+void fleet_proxy::read_others(uint8_t master, bool counters) {
+    link& to = _links[master];
+    to.step_under_way = true;
+    to.reads_counters = counters;
+    to.others.assign(_links.size(), {});
+    to.still_to_tell = 0;
+    for (uint8_t other = 0; other < _links.size(); ++other) {
+        if (other == master) {
+            continue;
+        }
+        question asked{.what = counters ? question::kind::counters : question::kind::horizon,
+                       .number = master,
+                       .fingerprint = _rules.admission.fingerprint};
+        if (_world.send(_index, other, asked)) {
+            to.still_to_tell = static_cast<uint16_t>(to.still_to_tell | 1U << other);
+        }
+    }
+    to.read_ends = _world.now() + reads_last;
+    _world.wake(_index, timer::others, master, to.read_ends);
+    if (to.still_to_tell == 0) {
+        others_have_told(master);
+    }
+}
+
+void fleet_proxy::on_other_told(uint8_t other, const question& asked, const answer& got) {
+    const auto whom = static_cast<uint8_t>(asked.number);
+    link& to = _links[whom];
+    const bool counters = asked.what == question::kind::counters;
+    if (!to.step_under_way || (to.still_to_tell >> other & 1) == 0 ||
+        to.reads_counters != counters) {
+        return;
+    }
+    to.still_to_tell = static_cast<uint16_t>(to.still_to_tell & ~(1U << other));
+    if (got.verdict == 1) {
+        to.others[other] = {.what = other_master::standing::admitted,
+                            .horizon = nanoseconds(got.remaining),
+                            .counter = counters ? got.counter : 0};
+    } else if (got.verdict == -1) {
+        to.others[other] = {.what = other_master::standing::forgot};
+    }
+    if (to.still_to_tell == 0) {
+        others_have_told(whom);
+    }
+}
+
+void fleet_proxy::others_have_told(uint8_t master) {
+    link& to = _links[master];
+    to.step_under_way = false;
+    to.read_ends = 0;
+    auto others = to.others;
+    others.erase(others.begin() + master);
+    const auto seconds = unix_start + static_cast<uint64_t>(_world.now() / s);
+    to.admission.on_others(others, seconds, clock());
+    advance(master);
+}
+
+void fleet_proxy::on_timer(timer which, uint8_t index) {
+    if (which == timer::admission) {
+        return advance(index);
+    }
+    if (which == timer::others) {
+        link& to = _links[index];
+        if (to.step_under_way && to.read_ends != 0 && _world.now() >= to.read_ends) {
+            others_have_told(index);
+        }
+        return;
+    }
+    lock& it = _locks[index];
+    if (it.wake_at < 0 || _world.now() < it.wake_at) {
+        return;  // an earlier plan
+    }
+    it.wake_at = -1;
+    const auto before = it.lease.state();
+    const uint64_t fence = it.lease.next_fence();
+    it.lease.on_time(turn());
+    settle(index, before, fence);
+}
+
+std::string fleet_proxy::state_of(uint8_t key) const {
+    const lock& it = _locks[key];
+    std::ostringstream text;
+    text << "phase " << static_cast<int>(it.lease.state()) << ", " << it.line.size() << " in line"
+         << (it.held ? ", held" : "") << ", masters";
+    for (const auto& one : _links) {
+        text << " " << static_cast<int>(one.admission.status()) << "(" << one.admission.reason()
+             << ")";
+    }
+    return text.str();
+}
+
+}  // namespace lockkeeper::sim

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fleet_history.hh"
+#include "fleet_master.hh"
+#include "fleet_time.hh"
+#include "shards/core/admission.hh"
+#include "shards/core/lease.hh"
+#include "shards/core/lease_horizon.hh"
+#include "shards/core/pending_releases.hh"
+
+namespace lockkeeper::sim {
+
+inline constexpr size_t masters_most = 5;
+
+/// What a proxy can do in the world.
+class surroundings {
+public:
+    virtual true_time now() const = 0;
+    virtual chance& random() = 0;
+    virtual fleet_history& history() = 0;
+    /// False if there is no connection.
+    virtual bool send(uint8_t proxy, uint8_t master, question what) = 0;
+    virtual bool is_connected(uint8_t proxy, uint8_t master) const = 0;
+    virtual void drop_link(uint8_t proxy, uint8_t master) = 0;
+    enum class timer : uint8_t { key, admission, others };
+    virtual void wake(uint8_t proxy, timer which, uint8_t index, true_time at) = 0;
+    virtual void tell_granted(uint8_t client, uint32_t request, uint8_t proxy, uint8_t key,
+                              size_t grant) = 0;
+    virtual void tell_lost(uint8_t client, uint32_t request) = 0;
+
+protected:
+    ~surroundings() = default;
+};
+
+/// How the fleet is configured. Everything is shorter than in life, so that more happens.
+struct fleet_rules {
+    shards::lease_rules leases;
+    shards::admission_options admission;
+    /// Then the others have their turn.
+    int hand_offs_most = 20;
+
+    static fleet_rules of(uint8_t masters);
+};
+
+/// A proxy: the decisions of shards/core, unchanged, in a shell as thin as the real one. Clients of
+/// a key stand in line; the first is served as soon as the lease allows it.
+class fleet_proxy {
+public:
+    /// `untimed` wants the lock until its connection ends.
+    struct seat {
+        uint8_t client = 0;
+        uint32_t request = 0;
+        std::chrono::nanoseconds ttl{};
+        bool untimed = false;
+    };
+
+    fleet_proxy(surroundings& world, uint8_t index, const fleet_rules& rules,
+                const wall_clock& clock);
+
+    void on_connected(uint8_t master);
+    void on_disconnected(uint8_t master);
+    void on_answer(uint8_t master, const question& asked, const answer& got);
+    void on_timer(surroundings::timer which, uint8_t index);
+    void on_acquire(uint8_t key, const seat& who);
+    void on_release(uint8_t key, uint8_t client, uint32_t request);
+    void on_client_gone(uint8_t key, uint8_t client, uint32_t request);
+    /// For a planted fault: the clock that decisions read.
+    void tick() { _cached = read_clock(); }
+
+    std::string state_of(uint8_t key) const;
+    uint64_t rounds = 0;
+    uint64_t second_round_trips = 0;
+
+private:
+    struct holder {
+        uint8_t client = 0;
+        uint32_t request = 0;
+        shards::instant promise{};
+        bool untimed = false;
+        bool gone = false;
+        size_t grant = 0;  ///< in the history
+    };
+    struct lock {
+        shards::lease lease;
+        std::deque<seat> line;
+        std::optional<holder> held;
+        int hand_offs = 0;
+        shards::instant rest_until = shards::start_of_time;
+        true_time wake_at = -1;
+        true_time asked = 0;  ///< when the votes, or the last renewal, were sent
+        uint32_t block = 0;   ///< that they asked for
+    };
+    struct link {
+        explicit link(const fleet_rules& rules)
+            : admission(rules.admission), horizon(rules.leases.max_ttl) {}
+
+        shards::admission admission;
+        shards::lease_horizon horizon;
+        shards::pending_releases undelivered;
+        std::vector<shards::pending_release> releasing;  ///< sent and not answered, in order
+        std::string run_id;
+        bool step_under_way = false;
+        bool reads_counters = false;
+        std::vector<shards::other_master> others;
+        uint16_t still_to_tell = 0;
+        true_time read_ends = 0;
+    };
+
+    shards::instant read_clock() const;
+    shards::instant clock() const;
+    shards::lease_turn turn();
+    shards::voter_set admitted() const;
+
+    void serve(uint8_t key);
+    void grant(uint8_t key);
+    void settle(uint8_t key, shards::lease::phase before, uint64_t next_fence);
+    void carry_out(uint8_t key);
+    void send_release(uint8_t key, uint8_t master, shards::attempt_id attempt,
+                      shards::instant until);
+    void arm(uint8_t key);
+
+    void advance(uint8_t master);
+    void read_others(uint8_t master, bool counters);
+    void others_have_told(uint8_t master);
+    void on_head(uint8_t master, const answer& got);
+    void on_other_told(uint8_t other, const question& asked, const answer& got);
+    void forget_admission(uint8_t master);
+
+    surroundings& _world;
+    uint8_t _index;
+    fleet_rules _rules;
+    wall_clock _wall;
+    shards::instant _cached{};
+    std::array<lock, keys> _locks;
+    std::vector<link> _links;
+    std::vector<shards::lease_action> _actions;
+};
+
+}  // namespace lockkeeper::sim

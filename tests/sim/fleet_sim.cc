@@ -1,0 +1,223 @@
+/// Runs seeded schedules of a simulated fleet and says whether locks stayed locks.
+///
+///     fleet_sim [--schedules N] [--seed FIRST] [--masters 1|3|5] [--beyond] [--jobs N] [--twice]
+///     [--verbose]
+///
+/// Without --masters the schedules are spread over one, three and five. --beyond lets clocks do
+/// what leases do not allow for; then only fences are judged. --twice runs each schedule again and
+/// compares. A schedule that fails is printed with the words that replay it.
+///
+/// fleet_sim_planted has the mistakes of planted.hh; --fault NAME switches one on, and
+/// --until-caught turns the verdict round: it fails unless a schedule catches the mistake.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "fault_names.hh"
+#include "fleet_world.hh"
+#include "shards/core/planted.hh"
+
+using namespace lockkeeper::sim;
+using lockkeeper::shards::fault;
+
+namespace {
+
+struct arguments {
+    uint64_t schedules = 10'000;
+    uint64_t first = 1;
+    int masters = 0;
+    bool beyond = false;
+    bool twice = false;
+    bool verbose = false;
+    bool until_caught = false;
+    unsigned jobs = 0;
+    fault planted = fault::none;
+};
+
+[[noreturn]] void usage(const char* why) {
+    std::fprintf(stderr,
+                 "fleet_sim: %s\nusage: fleet_sim [--schedules N] [--seed FIRST] [--masters 1|3|5] "
+                 "[--beyond] [--jobs N] [--twice] [--verbose] [--fault NAME] [--until-caught]\n",
+                 why);
+    std::exit(2);
+}
+
+arguments read_arguments(int count, char** words) {
+    arguments result;
+    for (int i = 1; i < count; ++i) {
+        const std::string_view word = words[i];
+        const auto value = [&]() -> const char* {
+            if (++i == count) {
+                usage("a value is missing");
+            }
+            return words[i];
+        };
+        if (word == "--schedules") {
+            result.schedules = std::strtoull(value(), nullptr, 10);
+        } else if (word == "--seed") {
+            result.first = std::strtoull(value(), nullptr, 10);
+        } else if (word == "--masters") {
+            result.masters = std::atoi(value());
+            if (result.masters != 1 && result.masters != 3 && result.masters != 5) {
+                usage("--masters is 1, 3 or 5");
+            }
+        } else if (word == "--jobs") {
+            result.jobs = static_cast<unsigned>(std::atoi(value()));
+        } else if (word == "--beyond") {
+            result.beyond = true;
+        } else if (word == "--twice") {
+            result.twice = true;
+        } else if (word == "--verbose") {
+            result.verbose = true;
+        } else if (word == "--until-caught") {
+            result.until_caught = true;
+        } else if (word == "--fault") {
+            const auto named = fault_named(value());
+            if (!named) {
+                usage("no such fault");
+            }
+            result.planted = *named;
+        } else {
+            usage("unknown option");
+        }
+    }
+    return result;
+}
+
+schedule schedule_of(const arguments& asked, uint64_t seed) {
+    constexpr uint8_t spread[] = {3, 5, 3, 1, 3};
+    const int masters = asked.masters != 0 ? asked.masters : spread[seed % 5];
+    return {.seed = seed,
+            .masters = static_cast<uint8_t>(masters),
+            .beyond_model = asked.beyond,
+            .verbose = asked.verbose};
+}
+
+/// What all schedules came to.
+class tally {
+public:
+    explicit tally(const arguments& asked) : _asked(asked) {}
+
+    void add(const schedule& what, const schedule_result& came, bool same) {
+        const std::lock_guard guard(_mutex);
+        ++_schedules;
+        _events += came.events;
+        _grants += came.grants;
+        _rounds += came.rounds;
+        _second += came.second_round_trips;
+        _faults += came.faults;
+        _overlapped += came.found.overlaps > 0 ? 1 : 0;
+        _unsound += came.found.fences_are_sound() ? 0 : 1;
+        _starved += came.found.starved > 0 ? 1 : 0;
+        _digest ^= came.digest * (what.seed * 2 + 1);
+        _changed += same ? 0 : 1;
+        // A fault is caught when locks were not locks; that nobody got one is not enough.
+        const bool unsafe =
+            !came.found.fences_are_sound() || (!what.beyond_model && !came.found.exclusion_holds());
+        if (_asked.until_caught ? unsafe : came.is_bad(what) || !same) {
+            if (_bad++ < 5 && !_asked.until_caught) {
+                std::printf(
+                    "seed %llu: %s\n  replay: fleet_sim --masters %d --seed %llu "
+                    "--schedules 1%s%s%s --verbose\n",
+                    static_cast<unsigned long long>(what.seed),
+                    same ? came.found.story.c_str() : "came out differently the second time",
+                    what.masters, static_cast<unsigned long long>(what.seed),
+                    what.beyond_model ? " --beyond" : "",
+                    _asked.planted != fault::none ? " --fault " : "",
+                    _asked.planted != fault::none ? std::string(name_of(_asked.planted)).c_str()
+                                                  : "");
+            }
+            if (_first_bad == 0 || what.seed < _first_bad) {
+                _first_bad = what.seed;
+                _story = came.found.story;
+            }
+        }
+    }
+
+    bool any_bad() const { return _bad > 0; }
+
+    int report(double seconds) const {
+        std::printf(
+            "%s%s%s: %llu schedules, %llu bad; clients at once in %llu, fences wrong in %llu, "
+            "starved in %llu; %llu grants, %llu faults, %.1f M events, second round trip in "
+            "%.1f %%, %.1f s, %.0f schedules/s, digest %016llx\n",
+            _asked.beyond ? "beyond the model" : "in the model",
+            _asked.planted != fault::none ? ", planted " : "",
+            _asked.planted != fault::none ? std::string(name_of(_asked.planted)).c_str() : "",
+            n(_schedules), n(_bad), n(_overlapped), n(_unsound), n(_starved), n(_grants),
+            n(_faults), static_cast<double>(_events) / 1e6,
+            100.0 * static_cast<double>(_second) / static_cast<double>(_rounds > 0 ? _rounds : 1),
+            seconds, static_cast<double>(_schedules) / seconds, n(_digest));
+        if (_asked.until_caught) {
+            if (_bad > 0) {
+                std::printf("  caught by seed %llu: %s\n", n(_first_bad), _story.c_str());
+            }
+            return _bad > 0 ? 0 : 1;
+        }
+        // A run in which nothing went wrong, or nobody got a lock, shows nothing.
+        return _bad == 0 && _grants > 0 && _faults > 0 ? 0 : 1;
+    }
+
+private:
+    static unsigned long long n(uint64_t number) { return number; }
+
+    const arguments& _asked;
+    std::mutex _mutex;
+    uint64_t _schedules = 0;
+    uint64_t _events = 0;
+    uint64_t _grants = 0;
+    uint64_t _rounds = 0;
+    uint64_t _second = 0;
+    uint64_t _faults = 0;
+    uint64_t _overlapped = 0;
+    uint64_t _unsound = 0;
+    uint64_t _starved = 0;
+    uint64_t _changed = 0;
+    uint64_t _digest = 0;
+    std::atomic<uint64_t> _bad = 0;
+    uint64_t _first_bad = 0;
+    std::string _story;
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+    const arguments asked = read_arguments(count, words);
+#ifdef LOCKKEEPER_PLANTED_FAULTS
+    lockkeeper::shards::planted_fault = asked.planted;
+#else
+    if (asked.planted != fault::none) {
+        usage("only fleet_sim_planted has faults");
+    }
+#endif
+    tally total(asked);
+    std::atomic<uint64_t> next = asked.first;
+    const auto work = [&] {
+        for (uint64_t seed = next++; seed < asked.first + asked.schedules; seed = next++) {
+            if (asked.until_caught && total.any_bad()) {
+                return;
+            }
+            const schedule what = schedule_of(asked, seed);
+            const schedule_result came = fleet_world(what).run();
+            const bool same = !asked.twice || fleet_world(what).run().digest == came.digest;
+            total.add(what, came, same);
+        }
+    };
+    const auto began = std::chrono::steady_clock::now();
+    unsigned jobs = asked.jobs != 0 ? asked.jobs : std::thread::hardware_concurrency();
+    std::vector<std::jthread> workers;
+    while (--jobs > 0) {
+        workers.emplace_back(work);
+    }
+    work();
+    workers.clear();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    return total.report(took.count());
+}
