@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
 #include "shards/core/clock.hh"
+#include "shards/core/key_hash.hh"
 #include "shards/core/lock_policy.hh"
+#include "shards/core/lock_types.hh"
 
 namespace lockkeeper::shards {
 
@@ -15,6 +18,12 @@ namespace lockkeeper::shards {
 struct caller {
     uint64_t client = 0;  ///< its connection; 0: nobody whom we could recognise
     uint64_t token = 0;   ///< hash of the owner that it names
+
+    /// The key's own hash is secret, so nobody can make tokens collide.
+    static caller of(const lock_key& key, uint64_t client, std::string_view owner) {
+        return {.client = client,
+                .token = siphash<1, 3>(owner, {.low = key.hash.value, .high = 1})};
+    }
 };
 
 /// The remembered places of clients that wait for one key by asking again and again.

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "shards/core/planted.hh"
+
 namespace lockkeeper::shards {
 namespace {
 
@@ -112,7 +114,7 @@ bool waiting_room::may_take(const lock_key& key, caller who, instant now) {
         return false;
     }
     // Whoever it is kept for has asked for longer than those who wait.
-    return line->kept && line->kept->until > now
+    return line->kept && line->kept->until > now && !planted(fault::reservation_ignored)
                ? line->polling.is_for(*line->kept, *line->policy, who, now)
                : line->queue.empty();
 }
@@ -214,14 +216,15 @@ lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant 
     who.line = line;
     who.since = now;
     who.how = waiter::state::waiting;
-    auto place = line->queue.end();
-    while (place != line->queue.begin() && std::prev(place)->priority < who.priority) {
+    auto place = planted(fault::lifo_queue) ? line->queue.begin() : line->queue.end();
+    while (place != line->queue.begin() && std::prev(place)->priority < who.priority &&
+           !planted(fault::priority_ignored)) {
         --place;
     }
     line->queue.insert(place, who);
     ++_waiters;
     ++_grants.counted.waits;
-    if (who.deadline != end_of_time) {
+    if (who.deadline != end_of_time && !planted(fault::deadline_ignored)) {
         _deadlines.set(who, who.deadline);
     }
     if (lock_entry* const entry = _keys.find(key, now)) {
@@ -257,6 +260,9 @@ void waiting_room::end(waiter& who, waiter::state how) {
 
 void waiting_room::leave(waiter& who, waiter::state how, lock_error error, instant now) {
     lock_line& line = *who.line;
+    if (how == waiter::state::cancelled && planted(fault::dead_waiter_stays)) {
+        return;
+    }
     const bool was_first = &line.queue.front() == &who;
     who.error = error;
     end(who, how);
@@ -280,7 +286,8 @@ waiter* waiting_room::take_ended() {
 
 void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
     _grants.leaving(entry, why, now);
-    const bool delays = why == reason::expired && entry.has(lock_entry::delays);
+    const bool delays = why == reason::expired && entry.has(lock_entry::delays) &&
+                        !planted(fault::lock_delay_ignored);
     if (!entry.has(lock_entry::awaited) && !delays) {
         return;
     }
@@ -299,12 +306,15 @@ void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
     if (delays) {
         line->closed_until = std::max(line->closed_until, now + line->policy->lock_delay);
     }
+    if (why == reason::released && planted(fault::freed_line_not_stirred)) {
+        return;
+    }
     stir(*line);
 }
 
 void waiting_room::rescheduled(lock_entry& entry, instant) {
     lock_line* const line = find({entry.database(), entry.name(), key_hash{entry.hash()}});
-    if (line != nullptr) {
+    if (line != nullptr && !planted(fault::moved_end_not_noticed)) {
         stir(*line);
     }
 }
@@ -312,7 +322,7 @@ void waiting_room::rescheduled(lock_entry& entry, instant) {
 void waiting_room::flushing(uint32_t database) {
     _grants.flushing(database);
     for_each([&](lock_line& line) {
-        if (line.database == database) {
+        if (line.database == database && !planted(fault::flush_forgets_waiters)) {
             stir(line);
         }
     });
@@ -333,7 +343,8 @@ void waiting_room::serve_stirred(instant now) {
 }
 
 void waiting_room::serve(lock_line& line, instant now) {
-    const bool lapsed = line.kept && line.kept->until <= now;
+    const bool lapsed =
+        line.kept && line.kept->until <= now && !planted(fault::reservation_never_ends);
     if (lapsed) {
         line.kept.reset();
     }
@@ -374,7 +385,8 @@ bool waiting_room::keep_free(lock_line& line, instant now, bool lapsed) {
         return true;
     }
     if (line.kept) {
-        look_again(line, line.kept->until);
+        look_again(
+            line, planted(fault::reservation_never_ends) ? now + sweep_interval : line.kept->until);
         return true;
     }
     // Who waits has stood here longer, or somebody polls in vain and did not come when it was kept
@@ -395,7 +407,13 @@ bool waiting_room::keep_free(lock_line& line, instant now, bool lapsed) {
 
 waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
     waiter& first = line.queue.front();
-    if (first.deadline <= now) {
+    if (planted(fault::hand_off_without_a_look)) {
+        if (lock_entry* const entry = _keys.find(line.key(), now)) {
+            _keys.remove(*entry, now, reason::released);
+        }
+    }
+    if (first.deadline <= now && !planted(fault::late_waiter_granted) &&
+        !planted(fault::deadline_ignored)) {
         end(first, waiter::state::timed_out);
         return service::served;
     }
@@ -417,6 +435,9 @@ waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
         assert(first.given.until > now);  // I3
     } catch (const std::bad_alloc&) {
         return service::try_soon;
+    }
+    if (!line.polling.empty()) {
+        line.polling.took(caller::of(line.key(), first.client, first.owner));
     }
     ++line.hand_offs;
     end(first, waiter::state::granted);
