@@ -175,6 +175,7 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
         finish();
         return {reply::granted, got->given};
     }
+    finish();
     const bool may_change =
         got || got.error() == lock_error::starting || got.error() == lock_error::no_fence;
     if (line == nullptr || !may_change) {
@@ -296,6 +297,7 @@ void lock_clerk::raise_fences(uint64_t by) {
 // ---- the table's own word for it ----------------------------------------------------------------
 
 void lock_clerk::verify() {
+    begin();
     if (const auto broken = _table.verify()) {
         throw violation("verify", *broken);
     }
@@ -303,8 +305,8 @@ void lock_clerk::verify() {
         if (const auto broken = _table.verify_lines(_now)) {
             throw violation("verify", *broken);
         }
-        finish();  // a look may have found that something has expired
     }
+    finish();  // a look may have found that something has expired
     demand(_waits == _ends + _oracle.waiting() && _oracle.waiting() == _table.waiters(), "I11",
            "waiters do not add up");
 }
