@@ -38,6 +38,9 @@ public:
     /// idle connection must not sit on the memory of its busiest moment.
     void clear();
 
+    /// Takes back what was written behind the first `size` bytes.
+    void truncate(std::size_t size) { _size = size; }
+
     /// For writers: room for `bytes` at the end, then `commit` the end of what was really written.
     char* room(std::size_t bytes) {
         if (_capacity - _size < bytes) [[unlikely]] {

@@ -1,5 +1,7 @@
 #include "proxy/client.hh"
 
+#include <utility>
+
 #include "proxy/services.hh"
 #include "proxy/upstream.hh"
 
@@ -39,7 +41,8 @@ void client::reset() {
     name.clear();
     database = 0;
     replies = reply_mode::on;
-    no_evict = no_touch = tracking = false;
+    no_evict = no_touch = false;
+    tracked = {};
     reply.set_version(protocol::version::resp2);
 }
 
@@ -71,19 +74,51 @@ void client::relay(const protocol::reply& what) {
     hold_or_wake();
 }
 
+void client::tell_lost(const shards::lost_grant& what) {
+    if (reply.spoken() == protocol::version::resp2) {
+        return;
+    }
+    protocol::reply_writer writer(in_reply ? _held_messages : output, reply.spoken());
+    writer.push(4);
+    writer.bulk("lk.lost");
+    writer.bulk(what.key);
+    writer.bulk(what.owner);
+    writer.integer(static_cast<int64_t>(what.fence));
+    hold_or_wake();
+}
+
 void client::hold_or_wake() {
     if (output.size() + _held_messages.size() > all.settings.limits.output_bytes) {
-        cut();  // it does not read, and nobody may make us keep its messages for ever
+        // It does not read, and nobody may make us keep its messages for ever.
+        give_up("messages for it are beyond limits.output_bytes");
     } else if (!in_reply) {
         wake_writer();
     }
 }
 
+std::optional<std::string_view> client::overstays(ss::lowres_clock::time_point now) const {
+    const auto& limits = all.settings.limits;
+    if (being_written > limits.output_slow_bytes && now - write_began > limits.output_slow) {
+        return "does not read its replies";
+    }
+    if (limits.handshake.count() > 0 && commands_executed == 0 &&
+        first_heard != ss::lowres_clock::time_point{} && now - first_heard > limits.handshake) {
+        return "takes too long for its first command";
+    }
+    // Who waits or listens is silent for a good reason.
+    const bool is_busy = blocked || in_reply || being_written > 0 || subscriptions() > 0;
+    if (limits.idle.count() > 0 && !is_busy && now - last_heard > limits.idle) {
+        return is_idle;
+    }
+    return std::nullopt;
+}
+
 void client::end_reply() {
     in_reply = false;
-    if (!_held_messages.empty()) {
-        output.append(_held_messages.view());
-        _held_messages.clear();
+    const bool due = std::exchange(messages_due, false) || !_held_messages.empty();
+    output.append(_held_messages.view());
+    _held_messages.clear();
+    if (due) {
         wake_writer();
     }
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <seastar/core/abort_source.hh>
@@ -16,7 +17,8 @@
 #include "protocol/reply_writer.hh"
 #include "proxy/owned_request.hh"
 #include "proxy/pubsub.hh"
-#include "shards/core/lock_types.hh"
+#include "proxy/tracking.hh"
+#include "shards/core/grant_types.hh"
 
 namespace lockkeeper::proxy {
 
@@ -34,6 +36,7 @@ struct transaction {
         bool for_upstream = false;
     };
     std::vector<queued> commands;
+    size_t bytes = 0;     ///< that the commands take here, about
     bool broken = false;  ///< a command was refused while queueing: EXEC answers EXECABORT
 };
 
@@ -51,6 +54,9 @@ enum class reply_mode : uint8_t {
     skipping,   ///< this one gets none
 };
 
+/// The one reason of client::overstays() that is nobody's fault.
+inline constexpr std::string_view is_idle = "is idle";
+
 /// What a connection has told us about itself, and what commands may do to it. Lives on the
 /// connection's core.
 class client : public subscriber {
@@ -64,7 +70,8 @@ public:
     std::string local{};
     ss::lowres_clock::time_point connected_at = ss::lowres_clock::now();
     ss::lowres_clock::time_point last_heard = ss::lowres_clock::now();
-    std::string_view last_command = "NULL";  ///< a command table's name; good for ever
+    ss::lowres_clock::time_point first_heard{};  ///< the epoch: nothing yet
+    std::string_view last_command = "NULL";      ///< a command table's name; good for ever
     uint64_t commands_executed = 0;
 
     // What it has chosen.
@@ -72,7 +79,7 @@ public:
     reply_mode replies = reply_mode::on;
     bool no_evict = false;
     bool no_touch = false;
-    bool tracking = false;
+    tracking tracked{};
     std::optional<transaction> multi{};
     std::vector<watched_key> watched{};
     std::array<std::set<std::string, std::less<>>, channel_kinds> channels{};
@@ -88,7 +95,16 @@ public:
     /// A reply is being put together over several turns of the reactor: messages wait until it is
     /// whole.
     bool in_reply = false;
+    /// Messages that came before that reply are in `output` still, and nobody is about to write
+    /// them.
+    bool messages_due = false;
     bool unblocked_with_error = false;
+    bool lives_with_locks = false;  ///< some locks may end with this connection
+    bool has_more = false;          ///< bytes of further commands have come with the present one
+    size_t unexecuted = 0;          ///< bytes of a command whose rest has not come yet
+    /// Replies that the socket has not taken yet, and since when.
+    size_t being_written = 0;
+    ss::lowres_clock::time_point write_began{};
     /// Fires when the peer has hung up or somebody cuts the connection: waits end.
     ss::abort_source gone{};
 
@@ -114,14 +130,26 @@ public:
     void reset();
 
     void deliver(const message& what) override;
+    std::string_view address() const override {
+        return std::string_view(peer).substr(0, peer.rfind(':'));
+    }
     /// A message of the upstream, as it came.
     void relay(const protocol::reply& what);
+    /// A lock of this client's has ended before its time. RESP2 has no words for it.
+    void tell_lost(const shards::lost_grant& what);
     /// The reply under way is whole, or has not begun yet and may take long: in_reply ends, and
     /// messages that came meanwhile follow.
     void end_reply();
 
+    /// Why a limit on time ends this connection now; nothing if it may go on.
+    std::optional<std::string_view> overstays(ss::lowres_clock::time_point now) const;
+
     /// Ends the connection now.
     virtual void cut() = 0;
+    /// Calls back once when the client has sent something more, or has left.
+    virtual void when_heard(std::function<void()> call) = 0;
+    /// The same for breaking a limit, which an operator may want to know.
+    virtual void give_up(std::string_view why) = 0;
 
 protected:
     /// `output` has grown out of turn.

@@ -31,6 +31,7 @@ struct key_call {
     shards::lock_service& locks;
     shards::instant now;
     protocol::reply_writer& reply;
+    uint64_t client = 0;  ///< the id of the one who asks
 
     shards::lock_key key(size_t argument) const { return named(args[argument]); }
     shards::lock_key named(std::string_view name) const;
@@ -38,7 +39,7 @@ struct key_call {
 };
 
 /// What COMMAND INFO tells about a command, and what we decide by.
-enum command_flag : uint16_t {
+enum command_flag : uint32_t {
     flag_write = 1 << 0,
     flag_readonly = 1 << 1,
     flag_fast = 1 << 2,
@@ -55,6 +56,9 @@ enum command_flag : uint16_t {
     flag_movable_keys = 1 << 13,
     flag_about_data = 1 << 14,  ///< goes to the upstream for data, if there is one
     flag_about_both = 1 << 15,  ///< concerns the upstream and us alike
+    flag_takes_lock =
+        1 << 17,           ///< may take the lock of its first key, and its client may resend it
+    flag_grows = 1 << 16,  ///< refused while memory is short; what ends locks never is
 };
 
 /// Where the keys stand among the arguments, as in COMMAND INFO: first 0 means none, last counts
@@ -65,13 +69,12 @@ struct key_positions {
     int step = 0;
 };
 
-/// A line of the command table. Exactly one of the three ways to run is there, or `on_keys` with
-/// `over_cores`.
+/// A line of the command table. At least one of the three ways to run is there.
 struct command_spec {
     std::string_view name;  ///< in lower case, as Redis prints it
     int least;              ///< arguments, the name included
     int most;               ///< -1: no bound
-    uint16_t flags = 0;
+    uint32_t flags = 0;
     key_positions keys{};
     /// About the connection: runs on its core, at once.
     void (*on_client)(client&, const protocol::request&) = nullptr;
@@ -83,6 +86,8 @@ struct command_spec {
     /// Commands such as EVAL find their keys themselves: the keys, or nothing if the arguments make
     /// no sense.
     std::vector<std::string_view> (*find_keys)(client&, const protocol::request&) = nullptr;
+    /// A command with `on_keys` that has to run `in_time` all the same, for it may wait.
+    bool (*may_wait)(client&, const protocol::request&) = nullptr;
 };
 
 /// nullptr if there is none of that name, in whatever case.
@@ -100,6 +105,8 @@ std::span<const command_spec> key_commands();
 std::span<const command_spec> string_commands();
 std::span<const command_spec> hash_commands();
 std::span<const command_spec> list_commands();
+std::span<const command_spec> native_commands();
+std::span<const command_spec> native_view_commands();
 std::span<const command_spec> pubsub_commands();
 std::span<const command_spec> script_commands();
 std::span<const command_spec> transaction_commands();
@@ -110,6 +117,9 @@ void reply_not_an_integer(protocol::reply_writer& reply);
 void reply_wrong_arity(protocol::reply_writer& reply, std::string_view command);
 void reply_unknown_subcommand(protocol::reply_writer& reply, std::string_view command,
                               std::string_view subcommand);
+void reply_out_of_memory(protocol::reply_writer& reply);
+/// On this core. The rest is for releases and renewals, and for who is connected.
+bool memory_is_short();
 void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error);
 
 }  // namespace lockkeeper::proxy

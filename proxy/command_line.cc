@@ -19,8 +19,6 @@ namespace bpo = boost::program_options;
 
 namespace {
 
-constexpr int usage_error = 2;
-
 int complain(std::string_view text) {
     std::cerr << "lockkeeper: " << text << '\n';
     return usage_error;
@@ -44,6 +42,9 @@ ss::app_template::seastar_options seastar_defaults(const machine& here) {
     options.reactor_opts.idle_poll_time_us.set_default_value(200);
     options.reactor_opts.task_quota_ms.set_default_value(0.5);
     options.reactor_opts.blocked_reactor_notify_ms.set_default_value(100);
+    // Above this many ready tasks a core stops looking at sockets and timers, and dumps the tasks
+    // into the log. A few for each of thousands of clients are no alarm: a stop wakes them all.
+    options.reactor_opts.max_task_backlog.set_default_value(100'000);
     return options;
 }
 
@@ -58,6 +59,9 @@ void add_own_options(ss::app_template& app) {
 
 /// boost names the option; we add the one that was probably meant.
 std::string explain(const bpo::error& problem, const bpo::options_description& all) {
+    if (dynamic_cast<const bpo::too_many_positional_options_error*>(&problem)) {
+        return "a word that belongs to no option; try --help";
+    }
     const auto* unknown = dynamic_cast<const bpo::unknown_option*>(&problem);
     if (!unknown) {
         return fmt::format("{}; try --help", problem.what());
@@ -100,16 +104,10 @@ std::optional<config::config> read_settings(const bpo::variables_map& given) {
     return settings;
 }
 
-void choose_backend(ss::reactor_options& options, const machine& here, unsigned cores,
-                    unsigned clients) {
-    const auto backend = default_backend(here, cores, (clients + cores - 1) / cores);
-    options.max_networking_io_control_blocks.set_default_value(backend.requests_per_core);
-    try {
-        options.reactor_backend.select_default_candidate(backend.name);
-    } catch (const std::exception&) {
-        // A sandbox may forbid what the kernel has; epoll is always there.
-        options.reactor_backend.select_default_candidate("epoll");
-    }
+void choose_backend(ss::reactor_options& options, unsigned cores, unsigned clients) {
+    options.max_networking_io_control_blocks.set_default_value(
+        aio_requests((clients + cores - 1) / cores));
+    options.reactor_backend.select_default_candidate(default_backend);
 }
 
 unsigned cores_wanted(const bpo::variables_map& given, const machine& here) {
@@ -183,9 +181,9 @@ command_line read_command_line(int argc, char** argv) {
         return {.serve = {}, .exit_code = complain(*problem)};
     }
 
-    // Which backend fits depends on the number of cores and clients, known only now.
+    // How many sockets there may be depends on the number of cores and clients, known only now.
     auto defaults = seastar_defaults(here);
-    choose_backend(defaults.reactor_opts, here, cores, settings->limits.clients);
+    choose_backend(defaults.reactor_opts, cores, settings->limits.clients);
     app = std::make_unique<ss::app_template>(std::move(defaults));
     add_own_options(*app);
     return {.serve = command_line::server{*settings, std::move(app)}};

@@ -30,6 +30,17 @@ void watch_for_death(ss::connected_socket& socket) {
                        sizeof(unacknowledged_ms));
 }
 
+/// A limit on time is late by a quarter of itself at most, or by a second.
+std::chrono::milliseconds caretaker_period(const config::limit_options& limits) {
+    std::chrono::milliseconds period = 1s;
+    for (const auto limit : {limits.output_slow, limits.handshake, limits.idle}) {
+        if (limit > 0ms) {
+            period = std::min<std::chrono::milliseconds>(period, limit / 4);
+        }
+    }
+    return std::max<std::chrono::milliseconds>(period, 10ms);
+}
+
 }  // namespace
 
 listener::listener(config::config settings, ss::sharded<shards::lock_service>& locks,
@@ -40,7 +51,7 @@ listener::listener(config::config settings, ss::sharded<shards::lock_service>& l
                 .messages = messages,
                 .everyone = everyone,
                 .counted = everyone.local().counted},
-      _idle_timer([this] { close_idle(); }) {}
+      _caretaker([this] { look_after_clients(); }) {}
 
 ss::future<> listener::start() {
     ss::listen_options options;
@@ -54,10 +65,7 @@ ss::future<> listener::start() {
 
 void listener::serve() {
     shards::background(_gate, log, "accepting clients", [this] { return accept_loop(); });
-    if (_settings.limits.idle > 0ms) {
-        _idle_timer.arm_periodic(
-            std::max<std::chrono::milliseconds>(_settings.limits.idle / 4, 10ms));
-    }
+    _caretaker.arm_periodic(caretaker_period(_settings.limits));
 }
 
 ss::future<> listener::accept_loop() {
@@ -114,20 +122,16 @@ ss::future<> listener::turn_away(ss::connected_socket socket) {
     co_await out.close();
 }
 
-void listener::close_idle() {
+void listener::look_after_clients() {
     const auto now = ss::lowres_clock::now();
     for (session& one : _sessions) {
-        // Who waits or listens is silent for a good reason.
-        if (now - one.last_heard > _settings.limits.idle && !one.blocked &&
-            one.subscriptions() == 0) {
-            one.cut();
-        }
+        one.end_if_overdue(now);
     }
 }
 
 ss::future<> listener::stop() {
     _stopping = true;
-    _idle_timer.cancel();
+    _caretaker.cancel();
     if (_socket) {
         _socket.abort_accept();
     }

@@ -34,7 +34,7 @@ private:
     void welcome(ss::accept_result accepted);
     ss::future<> serve_one(ss::accept_result accepted);
     ss::future<> turn_away(ss::connected_socket socket);
-    void close_idle();
+    void look_after_clients();
 
     config::config _settings;
     services _services;
@@ -44,7 +44,7 @@ private:
     size_t _clients = 0;
     uint64_t _accepted = 0;
     bool _stopping = false;
-    ss::timer<ss::lowres_clock> _idle_timer;
+    ss::timer<ss::lowres_clock> _caretaker;
 };
 
 }  // namespace lockkeeper::proxy

@@ -17,10 +17,11 @@ uint64_t number_in(const char* path, uint64_t otherwise) {
     return file >> number ? number : otherwise;
 }
 
-// Requests that a core reserves besides those for its sockets, for files and timers.
-constexpr uint64_t aio_for_files = 1'100;
-// Sockets that are not clients: listeners, masters, the admin port.
-constexpr unsigned other_sockets = 128;
+// A session waits for bytes, for its peer's hang-up and, when a message is on its way out, for
+// room. The kernel doubles the number, but hands it out to CPUs in portions that others cannot use.
+constexpr unsigned waits_per_client = 3;
+// Those of sockets that are not clients: listeners, masters, the admin port.
+constexpr unsigned other_waits = 384;
 
 }  // namespace
 
@@ -32,13 +33,9 @@ machine inspect_machine() {
     const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
     const uint64_t physical = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     const uint64_t cgroup = number_in("/sys/fs/cgroup/memory.max", physical);
-
-    const uint64_t aio_most = number_in("/proc/sys/fs/aio-max-nr", 0);
-    const uint64_t aio_used = number_in("/proc/sys/fs/aio-nr", 0);
     return {
         .cores = known ? std::max(1u, static_cast<unsigned>(CPU_COUNT(&allowed))) : 1u,
         .memory_bytes = std::min(physical, cgroup),
-        .aio_free = aio_most > aio_used ? aio_most - aio_used : 0,
     };
 }
 
@@ -47,12 +44,8 @@ uint64_t default_memory(const machine& here) {
     return std::min(here.cores * per_core, here.memory_bytes / 2);
 }
 
-network_backend default_backend(const machine& here, unsigned cores, unsigned clients_per_core) {
-    const unsigned requests = clients_per_core + other_sockets;
-    if ((requests + aio_for_files) * cores <= here.aio_free) {
-        return {.name = "linux-aio", .requests_per_core = requests};
-    }
-    return {.name = "epoll", .requests_per_core = requests};
+unsigned aio_requests(unsigned clients_per_core) {
+    return waits_per_client * clients_per_core + other_waits;
 }
 
 }  // namespace lockkeeper::proxy

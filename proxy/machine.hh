@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 /// What this machine allows: read before the reactor starts, to choose defaults that fit.
 namespace lockkeeper::proxy {
@@ -9,7 +8,6 @@ namespace lockkeeper::proxy {
 struct machine {
     unsigned cores;         ///< that this process may run on
     uint64_t memory_bytes;  ///< of the machine or of the container, whichever is smaller
-    uint64_t aio_free;      ///< kernel AIO requests that no other process has reserved
 };
 
 machine inspect_machine();
@@ -21,13 +19,14 @@ uint64_t default_memory(const machine& here);
 /// What one core cannot do without: its own structures, buffers and a few thousand connections.
 inline constexpr uint64_t memory_per_core_least = 32ULL << 20;
 
-struct network_backend {
-    std::string name;            ///< Seastar's --reactor-backend
-    unsigned requests_per_core;  ///< Seastar's --max-networking-io-control-blocks
-};
+/// Seastar's --reactor-backend: epoll, unless the user says otherwise. It registers a socket with
+/// the kernel once, where linux-aio asks anew for every read, and it needs nothing that the kernel
+/// limits (docs/adr/0008).
+inline constexpr const char* default_backend = "epoll";
 
-/// linux-aio is the fastest by far where it fits into the kernel's limit on outstanding requests
-/// (one for each connection), epoll works everywhere.
-network_backend default_backend(const machine& here, unsigned cores, unsigned clients_per_core);
+/// Seastar's --max-networking-io-control-blocks, which matters to linux-aio alone: one for
+/// everything that the sockets of a core can wait for at once. Seastar does not survive a lack of
+/// them.
+unsigned aio_requests(unsigned clients_per_core);
 
 }  // namespace lockkeeper::proxy

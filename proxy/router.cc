@@ -19,7 +19,19 @@ core_replies run_all(shards::lock_service& locks, const core_batch& batch) {
         const auto views = item.request.views();
         const protocol::request request{views};
         protocol::reply_writer writer(replies.bytes, item.spoken);
-        item.spec->on_keys({request, item.database, locks, shards::read_clock(), writer});
+        const size_t mark = replies.bytes.size();
+        const auto now = shards::read_clock();
+        try {
+            if (item.spec->flags & flag_grows && memory_is_short()) {
+                reply_out_of_memory(writer);
+            } else {
+                item.spec->on_keys({request, item.database, locks, now, writer, item.client});
+            }
+        } catch (const std::bad_alloc&) {
+            replies.bytes.truncate(mark);
+            reply_out_of_memory(writer);
+        }
+        locks.settle(now);
         replies.ends.push_back(replies.bytes.size());
     }
     return replies;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/smp.hh>
 #include <seastar/core/when_all.hh>
@@ -54,6 +56,18 @@ size_t upstream_slot() {
     return ss::smp::count;
 }
 
+/// What a command costs until its EXEC: its bytes, and as much again as a short one needs around
+/// them.
+size_t cost_of_queueing(const protocol::request& request) {
+    constexpr size_t around_command = 128;
+    constexpr size_t around_argument = 8;
+    size_t bytes = around_command + around_argument * request.size();
+    for (const std::string_view argument : request) {
+        bytes += argument.size();
+    }
+    return bytes;
+}
+
 bool fits(const command_spec& spec, size_t arguments) {
     return arguments >= static_cast<size_t>(spec.least) &&
            (spec.most < 0 || arguments <= static_cast<size_t>(spec.most));
@@ -87,6 +101,7 @@ ss::future<> session::serve() {
     all.everyone.local().remove(*this);
     unsubscribe_all();
     _socket.shutdown_input();
+    co_await leave_locks();
     if (data) {
         co_await data->close();
     }
@@ -105,13 +120,58 @@ ss::future<> session::watch_for_hang_up() {
     }
 }
 
+/// Locks that live by this connection end with it, and who took one with its last words may take it
+/// again.
+ss::future<> session::leave_locks() {
+    _heard = nullptr;
+    if (_reading_ahead) {
+        co_await std::exchange(_reading_ahead, std::nullopt)
+            ->handle_exception([](const std::exception_ptr&) {});
+    }
+    if (lives_with_locks) {
+        co_await all.locks.invoke_on_all(
+            [who = id](shards::lock_service& locks) { locks.client_left(who); });
+    }
+    for (const auto& [number, key] : _taken_last) {
+        co_await all.locks.invoke_on(
+            all.locks.local().core_of(key), [who = id, number, key](shards::lock_service& locks) {
+                locks.table().orphan(locks.key(number, key), who, shards::read_clock());
+            });
+    }
+}
+
+ss::future<ss::temporary_buffer<char>> session::read() {
+    if (!_reading_ahead) {
+        return _in.get();
+    }
+    return std::exchange(_reading_ahead, std::nullopt)->then([this] {
+        return std::move(_read_ahead);
+    });
+}
+
+void session::when_heard(std::function<void()> call) {
+    _heard = std::move(call);
+    if (!_heard || _reading_ahead) {
+        return;
+    }
+    _reading_ahead = _in.get().then([this](ss::temporary_buffer<char> bytes) {
+        _read_ahead = std::move(bytes);
+        if (const auto heard = std::exchange(_heard, nullptr)) {
+            heard();
+        }
+    });
+}
+
 ss::future<> session::serve_commands() {
     while (!closing) {
-        auto bytes = co_await _in.get();
+        auto bytes = co_await read();
         if (bytes.empty()) {
             co_return;
         }
         last_heard = ss::lowres_clock::now();
+        if (commands_executed == 0 && first_heard == ss::lowres_clock::time_point{}) {
+            first_heard = last_heard;
+        }
         all.counted.bytes_in += bytes.size();
         if (_unread.empty()) {
             // The common case: whole commands, executed where the socket put them.
@@ -124,19 +184,22 @@ ss::future<> session::serve_commands() {
             co_await serve_batch(unread);
             _unread.erase(0, _unread.size() - unread.size());
         }
-        if (_unread.size() > all.settings.limits.query_bytes) {
-            log.warn("client {} at {}: a command beyond limits.query_bytes, connection closed", id,
-                     peer);
+        unexecuted = _unread.size();
+        if (unexecuted > all.settings.limits.query_bytes) {
+            warn_of("a command beyond limits.query_bytes");
             co_return;
         }
     }
 }
 
-/// Nearly always everything is done at once and one write ends it: that takes no coroutine.
+/// Nearly always everything is done at once and one write ends it: that takes no coroutine. The
+/// write comes after the batches of all other connections that have something to read now: then the
+/// clients wake up together and not one by one, which is half of the kernel's work.
 ss::future<> session::serve_batch(std::string_view& unread) {
+    _taken_last.clear();
     const pause why = execute_ready(unread);
     if (why == pause::need_bytes && _gaps.empty() && !_slow) {
-        return write_replies();
+        return ss::yield().then([this] { return write_replies(); });
     }
     return serve_rest(unread, why);
 }
@@ -179,6 +242,7 @@ session::pause session::execute_ready(std::string_view& unread) {
         if (outcome == protocol::request_outcome::request) {
             // The request points into these bytes: they are dropped only now that it has been
             // executed.
+            has_more = unread.size() > taken;
             execute(_parser.request());
         }
         unread.remove_prefix(taken);
@@ -207,7 +271,7 @@ session::pause session::execute_ready(std::string_view& unread) {
 
 void session::execute(const protocol::request& request) {
     if (protocol::is_http(request)) {
-        log.warn("client {} at {}: speaks HTTP, connection closed", id, peer);
+        warn_of("speaks HTTP");
         closing = true;
         return;
     }
@@ -225,7 +289,7 @@ void session::execute(const protocol::request& request) {
         unknown_command(request, reply);
     } else if (!spec || !refuse(*spec, request)) {
         last_command = spec ? spec->name : std::string_view("upstream");
-        run(spec, request);
+        run_or_refuse(spec, request);
     }
     if (output.size() > mark && output.view()[mark] == '-') {
         ++all.counted.error_replies;
@@ -239,7 +303,7 @@ void session::execute(const protocol::request& request) {
 /// after the command, for CLIENT REPLY ON is the one that is answered.
 void session::mute(size_t mark) {
     if (replies == reply_mode::off || replies == reply_mode::skipping) {
-        output.commit(output.room(0) - (output.size() - mark));
+        output.truncate(mark);
     }
     if (replies == reply_mode::skipping) {
         replies = reply_mode::on;
@@ -267,6 +331,24 @@ bool session::refuse(const command_spec& spec, const protocol::request& request)
         return true;
     }
     return false;
+}
+
+/// Without memory a command is refused and nothing else happens: it changes something only after it
+/// has all the memory for it.
+void session::run_or_refuse(const command_spec* spec, const protocol::request& request) {
+    const size_t mark = output.size();
+    const auto gaps = static_cast<ptrdiff_t>(_gaps.size());
+    try {
+        run(spec, request);
+    } catch (const std::bad_alloc&) {
+        output.truncate(mark);
+        _gaps.erase(_gaps.begin() + gaps, _gaps.end());
+        _slow.reset();
+        if (multi) {
+            multi->broken = true;
+        }
+        reply_out_of_memory(reply);
+    }
 }
 
 void session::run(const command_spec* spec, const protocol::request& request) {
@@ -298,6 +380,12 @@ void session::queue(const command_spec* spec, const protocol::request& request) 
         multi->broken = true;
         return reply.error("ERR keys of locks and of data cannot be mixed in one command");
     }
+    multi->bytes += cost_of_queueing(request);
+    if (multi->bytes > all.settings.limits.query_bytes) {
+        warn_of("a transaction beyond limits.query_bytes");
+        closing = true;
+        return;
+    }
     multi->commands.push_back({spec, owned_request(request), where == destination::upstream});
     reply.simple("QUEUED");
 }
@@ -305,6 +393,8 @@ void session::queue(const command_spec* spec, const protocol::request& request) 
 void session::run_here(const command_spec& spec, const protocol::request& request) {
     if (spec.on_client) {
         spec.on_client(*this, request);
+    } else if (spec.may_wait && spec.may_wait(*this, request)) {
+        run_slowly(&spec, request, slow_command::way::in_time);
     } else if (spec.on_keys) {
         run_keys(spec, request);
     } else {
@@ -329,8 +419,21 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
         }
         core = *one;
     }
+    if (spec.flags & flag_write && locks.table().policies().any_renews()) {
+        lives_with_locks = true;  // a policy may renew what it takes for as long as it is here
+    }
+    // Deep pipelines are no resends.
+    constexpr size_t remembered = 4;
+    if (spec.flags & flag_takes_lock && _taken_last.size() < remembered) {
+        _taken_last.emplace_back(database, request[1]);
+    }
     if (core == ss::this_shard_id() && locks.turn_is_free()) {
-        spec.on_keys({request, database, locks, shards::read_clock(), reply});
+        if (spec.flags & flag_grows && memory_is_short()) {
+            return reply_out_of_memory(reply);
+        }
+        const auto now = shards::read_clock();
+        spec.on_keys({request, database, locks, now, reply, id});
+        locks.settle(now);
         return;
     }
     if (_for_cores.empty()) {
@@ -338,7 +441,7 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
     }
     auto& items = _for_cores[core].items;
     _gaps.push_back({output.size(), core, items.size(), replies != reply_mode::on});
-    items.push_back({&spec, database, reply.spoken(), owned_request(request)});
+    items.push_back({&spec, database, reply.spoken(), owned_request(request), id});
 }
 
 void session::run_slowly(const command_spec* spec, const protocol::request& request,
@@ -385,7 +488,11 @@ ss::future<> session::run_in_both(const command_spec& spec, owned_request reques
     const size_t subscribed = subscriptions();
     const size_t confirmations =
         views.size() > 1 ? views.size() - 1 : std::max<size_t>(1, subscribed);
+    const size_t mark = output.size();
     spec.on_client(*this, protocol::request{views});
+    if (output.view()[mark] == '-') {
+        co_return;  // refused
+    }
     open_upstream();
     co_await data->subscribe(std::move(request), confirmations);
 }
@@ -447,17 +554,28 @@ ss::future<> session::write_replies() {
 }
 
 ss::future<> session::write_in_turn() {
-    if (output.empty()) {
+    if (in_reply) {
+        // Only the writer of messages comes at such a moment. There may be gaps in the output,
+        // known by their places.
+        messages_due = true;
+    }
+    if (in_reply || output.empty()) {
         _writing.signal();
         return ss::make_ready_future<>();
     }
-    all.counted.bytes_out += output.size();
+    const size_t size = output.size();
+    all.counted.bytes_out += size;
     auto written = _out.put(to_buffer(output.take()));
     if (written.available()) {
         _writing.signal();
         return written;
     }
-    return written.finally([this] { _writing.signal(); });
+    being_written = size;
+    write_began = ss::lowres_clock::now();
+    return written.finally([this] {
+        being_written = 0;
+        _writing.signal();
+    });
 }
 
 void session::wake_writer() {
@@ -471,10 +589,40 @@ void session::wake_writer() {
         return ss::yield()
             .then([this] {
                 _waking = false;
-                return write_replies();
+                // While replies of others are still missing, their places in the output must not
+                // move; the write at the end of the batch takes the messages along.
+                return in_reply ? ss::make_ready_future<>() : write_replies();
             })
             .handle_exception([](const std::exception_ptr&) {});
     });
+}
+
+/// What hostile or broken clients make us say, they can make us say often: each once a minute.
+/// `what` is one of few literals.
+void session::warn_of(std::string_view what) {
+    static thread_local std::map<std::string_view, ss::logger::rate_limit> seldom;
+    auto& limit = seldom.try_emplace(what, std::chrono::minutes(1)).first->second;
+    log.log(ss::log_level::warn, limit, "client {} at {}: {}, connection closed", id, peer, what);
+}
+
+void session::give_up(std::string_view why) {
+    if (!closing) {
+        warn_of(why);
+    }
+    cut();
+}
+
+void session::end_if_overdue(ss::lowres_clock::time_point now) {
+    const auto why = overstays(now);
+    if (!why || closing) {
+        return;
+    }
+    if (*why == is_idle) {
+        log.debug("client {} at {}: {}, connection closed", id, peer, *why);
+        cut();
+    } else {
+        give_up(*why);
+    }
 }
 
 void session::request_stop() {

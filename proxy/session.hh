@@ -38,6 +38,11 @@ public:
     void request_stop();
 
     void cut() override;
+    void when_heard(std::function<void()> call) override;
+    void give_up(std::string_view why) override;
+
+    /// Ends the connection if a limit on time says so.
+    void end_if_overdue(ss::lowres_clock::time_point now);
 
 private:
     /// Why the synchronous part of a batch stopped.
@@ -68,12 +73,15 @@ private:
     };
 
     ss::future<> serve_commands();
+    ss::future<ss::temporary_buffer<char>> read();
+    ss::future<> leave_locks();
     ss::future<> serve_batch(std::string_view& unread);
     ss::future<> serve_rest(std::string_view& unread, pause why);
     pause execute_ready(std::string_view& unread);
     void execute(const protocol::request& request);
     bool refuse(const command_spec& spec, const protocol::request& request);
     void mute(size_t mark);
+    void run_or_refuse(const command_spec* spec, const protocol::request& request);
     void run(const command_spec* spec, const protocol::request& request);
     void run_here(const command_spec& spec, const protocol::request& request);
     void run_keys(const command_spec& spec, const protocol::request& request);
@@ -91,6 +99,7 @@ private:
     ss::future<> write_in_turn();
     void wake_writer() override;
     ss::future<> watch_for_hang_up();
+    void warn_of(std::string_view what);
 
     ss::connected_socket _socket;
     ss::data_source _in;
@@ -101,6 +110,13 @@ private:
     std::vector<owned_request> _for_upstream;
     std::vector<gap> _gaps;
     std::optional<slow_command> _slow;
+    /// A read that began while a command still waited.
+    std::optional<ss::future<>> _reading_ahead;
+    ss::temporary_buffer<char> _read_ahead;
+    std::function<void()> _heard;
+    /// Locks that the last batch may have taken: if the client leaves without another word, it may
+    /// not know that it has them.
+    std::vector<std::pair<uint32_t, std::string>> _taken_last;
     ss::semaphore _writing{1};
     bool _waking = false;
     ss::gate _gate;

@@ -5,6 +5,7 @@
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/commands/subcommands.hh"
 #include "proxy/services.hh"
 
 /// CLIENT: what connections are there, what they are called, and how to end them.
@@ -20,27 +21,36 @@ bool is_good_name(std::string_view name) {
     return std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
 }
 
+int64_t redirects_to(const client& who) {
+    return who.tracked.on ? static_cast<int64_t>(who.tracked.redirect) : -1;
+}
+
 /// One line of CLIENT LIST, in Redis' fields and order.
 std::string describe(const client& who) {
     const auto now = ss::lowres_clock::now();
+    const size_t queued = who.multi ? who.multi->bytes : 0;
     std::string flags;
     flags += who.subscriptions() > 0 ? "P" : "";
     flags += who.multi ? "x" : "";
     flags += who.blocked ? "b" : "";
     flags += who.no_evict ? "e" : "";
     flags += who.no_touch ? "T" : "";
+    flags += who.tracked.on ? "t" : "";
+    flags += who.tracked.bcast ? "B" : "";
     return fmt::format(
         "id={} addr={} laddr={} fd=-1 name={} age={} idle={} flags={} db={} sub={} psub={} ssub={} "
-        "multi={} qbuf=0 "
-        "qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r "
+        "multi={} qbuf={} "
+        "qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl={} oll={} omem={} tot-mem={} events=r "
         "cmd={} user=default "
-        "redir=-1 resp={} lib-name={} lib-ver={}",
+        "redir={} resp={} lib-name={} lib-ver={}",
         who.id, who.peer, who.local, who.name,
         duration_cast<seconds>(now - who.connected_at).count(),
         duration_cast<seconds>(now - who.last_heard).count(), flags.empty() ? "N" : flags,
         who.database, who.channels[0].size(), who.channels[1].size(), who.channels[2].size(),
-        who.multi ? static_cast<int64_t>(who.multi->commands.size()) : -1, who.output.size(),
-        who.last_command, static_cast<int>(who.reply.spoken()), who.library_name,
+        who.multi ? static_cast<int64_t>(who.multi->commands.size()) : -1, who.unexecuted, queued,
+        who.output.size(), who.being_written > 0 ? 1 : 0, who.being_written,
+        who.unexecuted + queued + who.output.size() + who.being_written, who.last_command,
+        redirects_to(who), static_cast<int>(who.reply.spoken()), who.library_name,
         who.library_version);
 }
 
@@ -241,8 +251,7 @@ ss::future<> unblock(client& who, const owned_request& args) {
             }
             one->unblocked_with_error = with_error;
             return one->all.locks
-                .invoke_on_all(
-                    [wanted](shards::lock_service& locks) { locks.waiting_pops().cancel(wanted); })
+                .invoke_on_all([wanted](shards::lock_service& locks) { locks.cancel_wait(wanted); })
                 .then([] { return true; });
         });
     who.reply.integer(is_blocked ? 1 : 0);
@@ -298,20 +307,44 @@ void set_flag(client& who, bool& flag, std::string_view value) {
     who.reply.ok();
 }
 
-/// Nothing is cached by a lock's client, so there is nothing to invalidate: accepted for those who
-/// insist on it.
-void set_tracking(client& who, const owned_request& args) {
-    if (who.reply.spoken() == protocol::version::resp2 && equals_ignoring_case(args[2], "on")) {
-        return who.reply.error(
-            "ERR Client tracking can be enabled only in RESP3 mode or when a REDIRECT client ID is "
-            "given");
-    }
-    set_flag(who, who.tracking, args[2]);
+void help(client& who) {
+    reply_help(who.reply, "CLIENT",
+               {"CACHING (YES|NO)",
+                "    Accepted; nothing is tracked.",  //
+                "CAPA <capability> ...",
+                "    Accepted.",  //
+                "GETNAME | SETNAME <name>",
+                "    This connection's name.",
+                "GETREDIR",
+                "    The client that invalidations would be sent to.",
+                "ID",
+                "    This connection's number.",
+                "INFO",
+                "    This connection's line of LIST.",
+                "KILL <address> | KILL <filter> <value> ...",
+                "    End connections. Filters: ADDR, LADDR, ID, TYPE, USER, MAXAGE, SKIPME.",
+                "LIST [TYPE <type> | ID <id> ...]",
+                "    Connections of all cores.",
+                "NO-EVICT (ON|OFF) | NO-TOUCH (ON|OFF)",
+                "    Accepted; nothing is ever evicted.",
+                "REPLY (ON|OFF|SKIP)",
+                "    Whether commands are answered.",
+                "SETINFO (LIB-NAME|LIB-VER) <value>",
+                "    What the client's library is.",
+                "TRACKING (ON|OFF) [options]",
+                "    Accepted; nothing is ever invalidated.",
+                "TRACKINGINFO",
+                "    What TRACKING has chosen.",
+                "UNBLOCK <id> [TIMEOUT|ERROR]",
+                "    End the wait of a blocked client."});
 }
 
 ss::future<> client_command(client& who, owned_request args) {
     const std::string_view verb = args[1];
     const size_t size = args.size();
+    if (who.tracked.caching_at + 1 == who.commands_executed) {
+        who.tracked.caching_at = who.commands_executed;
+    }
     const auto is = [&](std::string_view name, size_t least, size_t most) {
         return equals_ignoring_case(verb, name) && size >= least && size <= most;
     };
@@ -339,15 +372,22 @@ ss::future<> client_command(client& who, owned_request args) {
     } else if (is("no-touch", 3, 3)) {
         set_flag(who, who.no_touch, args[2]);
     } else if (is("tracking", 3, any)) {
-        set_tracking(who, args);
+        co_await client_tracking(who, args);
+    } else if (is("caching", 3, 3)) {
+        client_caching(who, args);
+    } else if (is("trackinginfo", 2, 2)) {
+        client_trackinginfo(who);
+    } else if (is("help", 2, 2)) {
+        help(who);
     } else if (is("capa", 3, any)) {
         who.reply.ok();
     } else if (is("getredir", 2, 2)) {
-        who.reply.integer(who.tracking ? 0 : -1);
+        client_getredir(who);
     } else {
         for (const std::string_view known :
              {"id", "setname", "getname", "setinfo", "info", "list", "kill", "unblock", "reply",
-              "no-evict", "no-touch", "tracking", "capa", "getredir"}) {
+              "no-evict", "no-touch", "tracking", "caching", "trackinginfo", "help", "capa",
+              "getredir"}) {
             if (equals_ignoring_case(verb, known)) {
                 reply_wrong_arity(who.reply, fmt::format("client|{}", known));
                 co_return;

@@ -49,6 +49,20 @@ void hkeys(const key_call& call) {
     }
 }
 
+/// Sorted sets that scripts make of a semaphore's holders are hashes here, and this is how the
+/// holders leave.
+void zrem(const key_call& call) {
+    int64_t removed = 0;
+    for (size_t i = 2; i < call.args.size(); ++i) {
+        const auto gone = call.table().hash_remove(call.key(1), call.args[i], call.now);
+        if (!gone) {
+            return reply_lock_error(call.reply, gone.error());
+        }
+        removed += *gone ? 1 : 0;
+    }
+    call.reply.integer(removed);
+}
+
 constexpr uint16_t reads = flag_readonly | flag_fast;
 constexpr key_positions first{1, 1, 1};
 
@@ -68,6 +82,12 @@ constexpr command_spec table[] = {
      .keys = first,
      .on_keys = hkeys},
     {.name = "hlen", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = hlen},
+    {.name = "zrem",
+     .least = 3,
+     .most = -1,
+     .flags = flag_write | flag_fast,
+     .keys = first,
+     .on_keys = zrem},
 };
 
 }  // namespace

@@ -1,20 +1,25 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/memory.hh>
 
+#include "config/options.hh"
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/commands/subcommands.hh"
 #include "proxy/expiry.hh"
+#include "proxy/lock_report.hh"
 #include "proxy/process.hh"
 #include "proxy/services.hh"
 #include "proxy/version.hh"
 #include "shards/core/glob.hh"
 
-/// What the server tells about itself, in the words that Redis' clients look for: INFO, COMMAND,
-/// CONFIG GET, ROLE...
+/// What the server tells about itself, in the words that Redis' clients look for: INFO, CONFIG GET,
+/// ROLE...
 namespace lockkeeper::proxy {
 
 namespace {
@@ -29,10 +34,15 @@ using protocol::request;
 struct totals {
     statistics counted;
     shards::table_stats locks;
+    lock_report lock_traffic;
     std::array<uint64_t, 64> keys_by_database{};
     uint64_t clients = 0;
     uint64_t blocked = 0;
+    uint64_t tracking = 0;
+    uint64_t longest_input = 0;
+    uint64_t longest_output = 0;
     uint64_t channels = 0;
+    uint64_t shard_channels = 0;
     uint64_t patterns = 0;
     uint64_t memory_used = 0;
     uint64_t memory_total = 0;
@@ -49,7 +59,11 @@ totals add(totals sum, const totals& more) {
     }
     sum.clients += more.clients;
     sum.blocked += more.blocked;
+    sum.tracking += more.tracking;
+    sum.longest_input = std::max(sum.longest_input, more.longest_input);
+    sum.longest_output = std::max(sum.longest_output, more.longest_output);
     sum.channels += more.channels;
+    sum.shard_channels += more.shard_channels;
     sum.patterns += more.patterns;
     sum.memory_used += more.memory_used;
     sum.memory_total += more.memory_total;
@@ -69,8 +83,15 @@ ss::future<totals> collect(client& who) {
                 here.keys_by_database[database] = locks.table().size(database);
             }
             here.clients = core.size();
-            core.for_each([&here](const client& one) { here.blocked += one.blocked ? 1 : 0; });
+            core.for_each([&here](const client& one) {
+                here.blocked += one.blocked ? 1 : 0;
+                here.tracking += one.tracked.on ? 1 : 0;
+                here.longest_input = std::max<uint64_t>(here.longest_input, one.unexecuted);
+                here.longest_output =
+                    std::max<uint64_t>(here.longest_output, one.output.size() + one.being_written);
+            });
             here.channels = all.messages.local().names(channel_kind::channel).size();
+            here.shard_channels = all.messages.local().names(channel_kind::shard).size();
             here.patterns = all.messages.local().names(channel_kind::pattern).size();
             const auto memory = ss::memory::stats();
             here.memory_used = memory.allocated_memory();
@@ -97,7 +118,8 @@ std::string info_server(const client& who, const totals&) {
         "redis_version:{}\r\nredis_git_sha1:00000000\r\nredis_git_dirty:0\r\nredis_build_id:"
         "lockkeeper\r\n"
         "redis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\nmonotonic_clock:CLOCK_BOOTTIME\r\n"
-        "multiplexing_api:seastar\r\nprocess_id:{}\r\nrun_id:{}\r\ntcp_port:{}\r\nserver_time_usec:"
+        "multiplexing_api:seastar\r\nprocess_id:{}\r\nprocess_supervised:no\r\nrun_id:{}\r\ntcp_"
+        "port:{}\r\nserver_time_usec:"
         "{}\r\n"
         "uptime_in_seconds:{}\r\nuptime_in_days:{}\r\nlockkeeper_version:{}\r\nlockkeeper_store:"
         "embedded\r\n"
@@ -109,21 +131,32 @@ std::string info_server(const client& who, const totals&) {
 std::string info_clients(const client& who, const totals& all) {
     return fmt::format(
         "connected_clients:{}\r\ncluster_connections:0\r\nmaxclients:{}\r\nclient_recent_max_input_"
-        "buffer:0\r\n"
-        "client_recent_max_output_buffer:0\r\nblocked_clients:{}\r\ntracking_clients:0\r\n"
+        "buffer:{}\r\n"
+        "client_recent_max_output_buffer:{}\r\nblocked_clients:{}\r\ntracking_clients:{}\r\n"
         "clients_in_timeout_table:0\r\n",
-        all.clients, who.all.settings.limits.clients, all.blocked);
+        all.clients, who.all.settings.limits.clients, all.longest_input, all.longest_output,
+        all.blocked, all.tracking);
+}
+
+/// Of the whole process, as the kernel counts it.
+uint64_t resident_bytes() {
+    std::ifstream file("/proc/self/statm");
+    uint64_t all_pages = 0;
+    uint64_t resident_pages = 0;
+    file >> all_pages >> resident_pages;
+    return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::string info_memory(const client&, const totals& all) {
+    const uint64_t resident = resident_bytes();
     return fmt::format(
-        "used_memory:{}\r\nused_memory_human:{}\r\nused_memory_dataset:{}\r\ntotal_system_memory:{}"
-        "\r\n"
+        "used_memory:{}\r\nused_memory_human:{}\r\nused_memory_rss:{}\r\nused_memory_rss_human:{}"
+        "\r\nused_memory_dataset:{}\r\ntotal_system_memory:{}\r\n"
         "total_system_memory_human:{}\r\nmaxmemory:{}\r\nmaxmemory_human:{}\r\nmaxmemory_policy:"
         "noeviction\r\n"
         "mem_fragmentation_ratio:1.00\r\nmem_allocator:seastar\r\n",
-        all.memory_used, human(all.memory_used), all.locks.bytes, all.memory_total,
-        human(all.memory_total), all.memory_total, human(all.memory_total));
+        all.memory_used, human(all.memory_used), resident, human(resident), all.locks.bytes,
+        all.memory_total, human(all.memory_total), all.memory_total, human(all.memory_total));
 }
 
 std::string info_persistence(const client&, const totals&) {
@@ -140,10 +173,10 @@ std::string info_stats(const client&, const totals& all) {
         "total_net_output_bytes:{}\r\nrejected_connections:{}\r\nexpired_keys:{}\r\nevicted_keys:"
         "0\r\n"
         "keyspace_hits:0\r\nkeyspace_misses:0\r\npubsub_channels:{}\r\npubsub_patterns:{}\r\n"
-        "total_error_replies:{}\r\n",
+        "pubsubshard_channels:{}\r\ntotal_error_replies:{}\r\n",
         all.counted.connections, all.counted.commands, all.counted.bytes_in, all.counted.bytes_out,
         all.counted.connections_refused, all.locks.expired, all.channels, all.patterns,
-        all.counted.error_replies);
+        all.shard_channels, all.counted.error_replies);
 }
 
 std::string info_replication(const client&, const totals&) {
@@ -156,14 +189,18 @@ std::string info_replication(const client&, const totals&) {
 }
 
 std::string info_cpu(const client&, const totals&) {
-    timespec used{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return fmt::format("used_cpu_sys:0.000000\r\nused_cpu_user:{}.{:06}\r\n", used.tv_sec,
-                       used.tv_nsec / 1000);
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return fmt::format("used_cpu_sys:{}.{:06}\r\nused_cpu_user:{}.{:06}\r\n", used.ru_stime.tv_sec,
+                       used.ru_stime.tv_usec, used.ru_utime.tv_sec, used.ru_utime.tv_usec);
 }
 
 std::string info_empty(const client&, const totals&) {
     return {};
+}
+
+std::string info_locks(const client&, const totals& all) {
+    return info_text(all.lock_traffic);
 }
 
 std::string info_cluster(const client&, const totals&) {
@@ -175,6 +212,17 @@ std::string info_keyspace(const client&, const totals& all) {
     for (size_t i = 0; i < all.keys_by_database.size(); ++i) {
         if (all.keys_by_database[i] > 0) {
             text += fmt::format("db{}:keys={},expires=0,avg_ttl=0\r\n", i, all.keys_by_database[i]);
+        }
+    }
+    return text;
+}
+
+/// Not of Redis: what is allowed here, by the names of the configuration.
+std::string info_limits(const client& who, const totals&) {
+    std::string text;
+    for (const config::option& known : config::options()) {
+        if (known.section == "limits") {
+            text += fmt::format("{}:{}\r\n", known.name, known.show(who.all.settings));
         }
     }
     return text;
@@ -200,6 +248,8 @@ constexpr info_section sections[] = {
     {"Latencystats", false, info_empty},
     {"Cluster", true, info_cluster},
     {"Keyspace", true, info_keyspace},
+    {"Locks", true, info_locks},
+    {"Limits", false, info_limits},
 };
 
 bool is_wanted(const info_section& section, const owned_request& args) {
@@ -217,7 +267,8 @@ bool is_wanted(const info_section& section, const owned_request& args) {
 }
 
 ss::future<> info(client& who, owned_request args) {
-    const totals all = co_await collect(who);
+    totals all = co_await collect(who);
+    all.lock_traffic = co_await report_locks(who.all);
     std::string text;
     for (const info_section& section : sections) {
         if (is_wanted(section, args)) {
@@ -226,134 +277,6 @@ ss::future<> info(client& who, owned_request args) {
         }
     }
     who.reply.verbatim("txt", text);
-}
-
-// ---- COMMAND
-// ----------------------------------------------------------------------------------------------
-
-struct flag_name {
-    uint16_t flag;
-    std::string_view name;
-};
-constexpr flag_name flag_names[] = {
-    {flag_write, "write"},
-    {flag_readonly, "readonly"},
-    {flag_admin, "admin"},
-    {flag_pubsub, "pubsub"},
-    {flag_noscript, "noscript"},
-    {flag_blocking, "blocking"},
-    {flag_loading, "loading"},
-    {flag_stale, "stale"},
-    {flag_fast, "fast"},
-    {flag_no_auth, "no_auth"},
-    {flag_movable_keys, "movablekeys"},
-};
-
-void describe_command(protocol::reply_writer& reply, const command_spec& spec) {
-    reply.array(10);
-    reply.bulk(spec.name);
-    reply.integer(spec.most == spec.least ? spec.least : -spec.least);
-    size_t flags = 0;
-    for (const auto& known : flag_names) {
-        flags += spec.flags & known.flag ? 1 : 0;
-    }
-    reply.set(flags);
-    for (const auto& known : flag_names) {
-        if (spec.flags & known.flag) {
-            reply.simple(known.name);
-        }
-    }
-    reply.integer(spec.keys.first);
-    reply.integer(spec.keys.last);
-    reply.integer(spec.keys.step);
-    reply.set(0);    // ACL categories
-    reply.array(0);  // tips
-    reply.array(0);  // key specifications
-    reply.array(0);  // subcommands
-}
-
-void command_info(client& who, const request& args) {
-    if (args.size() == 2) {
-        who.reply.array(all_commands().size());
-        for (const command_spec* spec : all_commands()) {
-            describe_command(who.reply, *spec);
-        }
-        return;
-    }
-    who.reply.array(args.size() - 2);
-    for (size_t i = 2; i < args.size(); ++i) {
-        const command_spec* spec = find_command(args[i]);
-        spec ? describe_command(who.reply, *spec) : who.reply.null();
-    }
-}
-
-/// Redis' own manual tells what the commands mean; here is only which there are.
-void command_docs(client& who, const request& args) {
-    std::vector<const command_spec*> wanted;
-    for (size_t i = 2; i < args.size(); ++i) {
-        if (const command_spec* spec = find_command(args[i])) {
-            wanted.push_back(spec);
-        }
-    }
-    if (args.size() == 2) {
-        wanted.assign(all_commands().begin(), all_commands().end());
-    }
-    who.reply.map(wanted.size());
-    for (const command_spec* spec : wanted) {
-        who.reply.bulk(spec->name);
-        who.reply.map(2);
-        who.reply.bulk("summary");
-        who.reply.bulk("As in Redis, on lock keys.");
-        who.reply.bulk("group");
-        who.reply.bulk(spec->flags & flag_pubsub ? "pubsub"
-                       : spec->keys.first        ? "generic"
-                                                 : "server");
-    }
-}
-
-void command_keys(client& who, const request& args) {
-    const request inner{args.args.subspan(2)};
-    const command_spec* spec = find_command(inner.name());
-    if (!spec) {
-        return who.reply.error("ERR Invalid command specified");
-    }
-    const auto fits = inner.size() >= static_cast<size_t>(spec->least) &&
-                      (spec->most < 0 || inner.size() <= static_cast<size_t>(spec->most));
-    if (!fits) {
-        return who.reply.error("ERR Invalid number of arguments specified for command");
-    }
-    const auto keys = spec->find_keys ? spec->find_keys(who, inner) : keys_of(*spec, inner);
-    if (keys.empty()) {
-        return who.reply.error("ERR The command has no key arguments");
-    }
-    who.reply.array(keys.size());
-    for (const std::string_view key : keys) {
-        who.reply.bulk(key);
-    }
-}
-
-void command(client& who, const request& args) {
-    if (args.size() == 1) {
-        const std::string_view as_info[] = {"command", "info"};
-        return command_info(who, request{as_info});
-    }
-    const std::string_view what = args[1];
-    if (equals_ignoring_case(what, "count") && args.size() == 2) {
-        who.reply.integer(static_cast<int64_t>(all_commands().size()));
-    } else if (equals_ignoring_case(what, "info")) {
-        command_info(who, args);
-    } else if (equals_ignoring_case(what, "docs")) {
-        command_docs(who, args);
-    } else if (equals_ignoring_case(what, "list") && args.size() == 2) {
-        who.reply.array(all_commands().size());
-        for (const command_spec* spec : all_commands()) {
-            who.reply.bulk(spec->name);
-        }
-    } else if (equals_ignoring_case(what, "getkeys") && args.size() > 2) {
-        command_keys(who, args);
-    } else {
-        reply_unknown_subcommand(who.reply, "COMMAND", what);
-    }
 }
 
 // ---- the rest
@@ -404,6 +327,11 @@ void config_command(client& who, const request& args) {
             "ERR CONFIG SET is not supported: change the configuration file and restart");
     } else if (equals_ignoring_case(args[1], "resetstat") && args.size() == 2) {
         who.reply.ok();
+    } else if (equals_ignoring_case(args[1], "help") && args.size() == 2) {
+        reply_help(who.reply, "CONFIG",
+                   {"GET <pattern> [<pattern> ...]",
+                    "    Settings of Redis that clients ask for, with the values that hold here.",
+                    "RESETSTAT", "    Accepted, without effect."});
     } else {
         reply_unknown_subcommand(who.reply, "CONFIG", args[1]);
     }
@@ -476,7 +404,7 @@ constexpr uint16_t always = flag_loading | flag_stale;
 
 constexpr command_spec table[] = {
     {.name = "cluster", .least = 2, .most = -1, .flags = always, .on_client = cluster},
-    {.name = "command", .least = 1, .most = -1, .flags = always, .on_client = command},
+    {.name = "command", .least = 1, .most = -1, .flags = always, .on_client = describe_commands},
     {.name = "config",
      .least = 2,
      .most = -1,

@@ -2,6 +2,7 @@
 
 #include <ranges>
 #include <seastar/core/coroutine.hh>
+#include <seastar/coroutine/maybe_yield.hh>
 
 #include "protocol/text.hh"
 #include "proxy/client.hh"
@@ -60,7 +61,7 @@ ss::future<> count_over_cores(client& who, owned_request args) {
             }
             core_batch batch;
             batch.items.push_back({&spec, who.database, protocol::version::resp2,
-                                   owned_request(request{by_core[core]})});
+                                   owned_request(request{by_core[core]}), who.id});
             const auto replies = co_await run_on(who.all, core, std::move(batch), turn::have_it);
             // ":<number>\r\n", written by the two functions above.
             sum += protocol::parse_integer(replies[0].substr(1, replies[0].size() - 3)).value();
@@ -84,6 +85,8 @@ void type(const key_call& call) {
             return call.reply.simple("hash");
         case shards::entry_kind::list:
             return call.reply.simple("list");
+        case shards::entry_kind::holders:
+            return call.reply.simple("lock");
     }
 }
 
@@ -234,30 +237,44 @@ struct scan_filter {
 };
 
 std::string_view type_name(shards::entry_kind kind) {
-    constexpr std::string_view names[] = {"string", "hash", "list"};
+    constexpr std::string_view names[] = {"string", "hash", "list", "lock"};
     return names[static_cast<size_t>(kind)];
 }
 
 struct scan_page {
     uint64_t cursor = 0;
     size_t visited = 0;
+    size_t bytes = 0;  ///< of the names
     std::vector<std::string> names;
 };
+
+/// Keys that are looked at before others get their turn: the longer the pattern, the fewer, for
+/// matching a hostile one takes its length times the key's.
+size_t keys_at_once(const scan_filter& filter) {
+    constexpr size_t at_most = 128;
+    constexpr size_t pattern_bytes = 1024;
+    return std::max<size_t>(
+        1, std::min(filter.count, at_most) / (1 + filter.pattern.size() * at_most / pattern_bytes));
+}
 
 scan_page scan_core(shards::lock_service& core, uint32_t database, uint64_t cursor,
                     const scan_filter& filter) {
     scan_page page;
     page.cursor = core.table().scan(
-        {.database = database, .cursor = cursor, .count = filter.count}, shards::read_clock(),
-        [&](const shards::scanned_entry& entry) {
+        {.database = database, .cursor = cursor, .count = keys_at_once(filter)},
+        shards::read_clock(), [&](const shards::scanned_entry& entry) {
             ++page.visited;
             if ((filter.type.empty() || equals_ignoring_case(filter.type, type_name(entry.kind))) &&
                 shards::glob_match(filter.pattern, entry.name)) {
                 page.names.emplace_back(entry.name);
+                page.bytes += entry.name.size();
             }
         });
     return page;
 }
+
+/// Enough names for one reply of SCAN; the cursor leads to the rest.
+constexpr size_t scan_bytes_max = 256 * 1024;
 
 // A cursor over all cores: the core above, the cursor within its table (below 2^32) beneath.
 constexpr unsigned core_shift = 32;
@@ -307,19 +324,21 @@ ss::future<> scan(client& who, owned_request args) {
     auto core = static_cast<ss::shard_id>(static_cast<uint64_t>(*cursor) >> core_shift);
     uint64_t within = static_cast<uint64_t>(*cursor) & 0xffff'ffffu;
     size_t visited = 0;
+    size_t bytes = 0;
     std::vector<std::string> names;
-    while (core < ss::smp::count && visited < filter.count) {
+    while (core < ss::smp::count && visited < filter.count && bytes < scan_bytes_max) {
         auto page = co_await who.all.locks.invoke_on(
             core, [database = who.database, within, filter](shards::lock_service& there) {
                 return scan_core(there, database, within, filter);
             });
-        visited += page.visited;
+        // Of what lies there much may have expired: effort counts, not success. A core that has
+        // been seen to its end was no effort.
+        visited += page.cursor == 0 ? page.visited : std::max(page.visited, keys_at_once(filter));
+        bytes += page.bytes;
         std::ranges::move(page.names, std::back_inserter(names));
         within = page.cursor;
-        if (within != 0) {
-            break;
-        }
-        ++core;
+        core += within == 0 ? 1 : 0;
+        co_await ss::coroutine::maybe_yield();
     }
     const uint64_t next =
         core < ss::smp::count ? static_cast<uint64_t>(core) << core_shift | within : 0;
@@ -331,12 +350,17 @@ ss::future<> scan(client& who, owned_request args) {
     }
 }
 
-// KEYS answers in one piece, so it has a bound of its own: who has more keys than that wants SCAN.
+// KEYS answers in one piece, so it has bounds of its own: who has more keys than that wants SCAN.
 constexpr size_t keys_listed_max = 100'000;
+constexpr size_t keys_listed_bytes_max = 8 * 1024 * 1024;
 
 ss::future<> keys(client& who, owned_request args) {
     scan_filter filter{.pattern = std::string(args[1]), .type = {}, .count = 1'000};
     std::vector<std::string> names;
+    size_t bytes = 0;
+    const auto too_many = [&] {
+        return names.size() > keys_listed_max || bytes > keys_listed_bytes_max;
+    };
     co_await on_every_core(who, [&]() -> ss::future<> {
         for (ss::shard_id core = 0; core < ss::smp::count; ++core) {
             uint64_t cursor = 0;
@@ -346,11 +370,13 @@ ss::future<> keys(client& who, owned_request args) {
                         return scan_core(there, database, cursor, filter);
                     });
                 cursor = page.cursor;
+                bytes += page.bytes;
                 std::ranges::move(page.names, std::back_inserter(names));
-            } while (cursor != 0 && names.size() <= keys_listed_max);
+                co_await ss::coroutine::maybe_yield();
+            } while (cursor != 0 && !too_many());
         }
     });
-    if (names.size() > keys_listed_max) {
+    if (too_many()) {
         who.reply.error("ERR too many keys match; use SCAN");
         co_return;
     }

@@ -389,9 +389,19 @@ constexpr command_spec table[] = {
      .keys = first,
      .on_keys = llen},
     {.name = "lpop", .least = 2, .most = -1, .flags = writes, .keys = first, .on_keys = lpop},
-    {.name = "lpush", .least = 3, .most = -1, .flags = writes, .keys = first, .on_keys = lpush},
+    {.name = "lpush",
+     .least = 3,
+     .most = -1,
+     .flags = writes | flag_grows,
+     .keys = first,
+     .on_keys = lpush},
     {.name = "rpop", .least = 2, .most = -1, .flags = writes, .keys = first, .on_keys = rpop},
-    {.name = "rpush", .least = 3, .most = -1, .flags = writes, .keys = first, .on_keys = rpush},
+    {.name = "rpush",
+     .least = 3,
+     .most = -1,
+     .flags = writes | flag_grows,
+     .keys = first,
+     .on_keys = rpush},
 };
 
 }  // namespace

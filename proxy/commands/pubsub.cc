@@ -3,6 +3,7 @@
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/commands/subcommands.hh"
 #include "proxy/services.hh"
 #include "shards/core/glob.hh"
 
@@ -39,6 +40,13 @@ void subscribe_to(client& who, const request& args, channel_kind kind, std::stri
     if (kind == channel_kind::shard && who.holds_turns) {
         return who.reply.error(
             "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");  // within EXEC, as in Redis
+    }
+    const auto& names = who.channels[static_cast<size_t>(kind)];
+    const auto added = std::ranges::count_if(
+        args.begin() + 1, args.end(), [&](std::string_view name) { return !names.contains(name); });
+    if (who.subscriptions() + static_cast<size_t>(added) > who.all.settings.limits.subscriptions) {
+        return who.reply.error(
+            "ERR TOOMANYSUBSCRIPTIONS this connection listens to as many channels as it may");
     }
     for (size_t i = 1; i < args.size(); ++i) {
         if (who.channels[static_cast<size_t>(kind)].emplace(args[i]).second) {
@@ -147,6 +155,13 @@ ss::future<> ask_pubsub(client& who, owned_request args) {
     } else if (equals_ignoring_case(what, "numpat") && args.size() == 2) {
         const auto patterns = co_await names_everywhere(who.all, channel_kind::pattern);
         who.reply.integer(static_cast<int64_t>(patterns.size()));
+    } else if (equals_ignoring_case(what, "help") && args.size() == 2) {
+        reply_help(who.reply, "PUBSUB",
+                   {"CHANNELS [<pattern>]", "    Channels that somebody listens to.", "NUMPAT",
+                    "    The number of patterns that somebody listens to.",
+                    "NUMSUB [<channel> ...]", "    How many listen to each channel.",
+                    "SHARDCHANNELS [<pattern>]", "    CHANNELS for SSUBSCRIBE.",
+                    "SHARDNUMSUB [<channel> ...]", "    NUMSUB for SSUBSCRIBE."});
     } else {
         if (equals_ignoring_case(what, "numpat")) {
             reply_wrong_arity(who.reply, "pubsub|numpat");

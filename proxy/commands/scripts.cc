@@ -3,6 +3,7 @@
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/commands/subcommands.hh"
 #include "proxy/expiry.hh"
 #include "proxy/router.hh"
 #include "proxy/scripts/borrowed_keys.hh"
@@ -156,6 +157,9 @@ void run_here(const key_call& here) {
     if (!call) {
         return explain(call.error(), here.reply);
     }
+    if (scripts::only_acquires(call->script->op) && memory_is_short()) {
+        return reply_out_of_memory(here.reply);
+    }
     scripts::effects out;
     const auto outcome = scripts::run({.script = *call->script,
                                        .keys = call->keys,
@@ -165,7 +169,8 @@ void run_here(const key_call& here) {
                                        .table = here.table(),
                                        .now = here.now,
                                        .wall_ms = wall_clock_ms(),
-                                       .out = out});
+                                       .out = out,
+                                       .client = here.client});
     announce(here.locks, out.announcements);
     answer(here.reply, *call->script, outcome, out);
     // Last, for it changes the table, and the answer may point into that.
@@ -408,23 +413,11 @@ ss::future<> script_debug(client& who, const owned_request& args) {
 }
 
 ss::future<> script_help(client& who, const owned_request&) {
-    constexpr std::string_view lines[] = {
-        "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "EXISTS <sha1> [<sha1> ...]",
-        "    Tell for each script whether it is known here.",
-        "FLUSH [ASYNC|SYNC]",
-        "    Forget the scripts that clients have loaded.",
-        "KILL",
-        "    For other servers: no script ever runs here.",
-        "LOAD <script>",
-        "    Remember a script, to be called by EVALSHA.",
-        "HELP",
-        "    Print this help.",
-    };
-    who.reply.array(std::size(lines));
-    for (const std::string_view line : lines) {
-        who.reply.simple(line);
-    }
+    reply_help(who.reply, "SCRIPT",
+               {"EXISTS <sha1> [<sha1> ...]", "    Tell for each script whether it is known here.",
+                "FLUSH [ASYNC|SYNC]", "    Forget the scripts that clients have loaded.", "KILL",
+                "    For other servers: no script ever runs here.", "LOAD <script>",
+                "    Remember a script, to be called by EVALSHA."});
     return ss::make_ready_future<>();
 }
 

@@ -1,9 +1,15 @@
 #include <algorithm>
 #include <limits>
+#include <seastar/core/coroutine.hh>
 
 #include "protocol/text.hh"
+#include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/expiry.hh"
+#include "proxy/lock_wait.hh"
+#include "proxy/router.hh"
+#include "proxy/services.hh"
+#include "proxy/value_digest.hh"
 #include "shards/lock_service.hh"
 
 /// Plain locks as Redis' strings: SET with all of its options, GET, and the compare commands.
@@ -15,10 +21,59 @@ using protocol::equals_ignoring_case;
 using protocol::request;
 using shards::set_condition;
 
+/// The conditions that compare with the value, of SET and of DELEX.
+struct comparison_word {
+    std::string_view word;
+    set_condition condition;
+    bool by_digest;
+};
+
+const comparison_word* find_comparison(std::string_view word) {
+    static constexpr comparison_word words[] = {
+        {"ifeq", set_condition::if_equal, false},
+        {"ifne", set_condition::if_not_equal, false},
+        {"ifdeq", set_condition::if_equal, true},
+        {"ifdne", set_condition::if_not_equal, true},
+    };
+    const auto* found = std::ranges::find_if(
+        words, [word](const comparison_word& one) { return equals_ignoring_case(word, one.word); });
+    return found == std::end(words) ? nullptr : found;
+}
+
+/// A condition on the digest of a value, as one on the value itself, which is all that the table
+/// knows: nothing else can come between the two.
+struct digest_condition {
+    bool holds;
+    std::optional<std::string> value{};  ///< that is there now
+
+    set_condition condition() const {
+        return value ? set_condition::if_equal : set_condition::if_absent;
+    }
+};
+
+/// Nothing if it cannot be told; then that has been said.
+std::optional<digest_condition> look_at_digest(const key_call& call, std::string_view comparand,
+                                               set_condition wanted) {
+    const auto digest = parse_digest(comparand);
+    if (!digest) {
+        call.reply.error("ERR must be exactly 16 hexadecimal characters");
+        return std::nullopt;
+    }
+    const auto value = call.table().get(call.key(1), call.now);
+    if (!value) {
+        reply_lock_error(call.reply, value.error());
+        return std::nullopt;
+    }
+    const bool equal = *value && digest_of(**value) == *digest;
+    return digest_condition{.holds = equal == (wanted == set_condition::if_equal),
+                            .value = *value ? std::optional(std::string(**value)) : std::nullopt};
+}
+
 /// SET's options in any order and case. What does not fit together is a syntax error, as in Redis.
 struct set_options {
     set_condition condition = set_condition::always;
     std::string_view comparand{};
+    bool by_digest = false;  ///< the comparand is one of the value's digest
     bool get = false;
     bool keep_ttl = false;
     std::string_view expiry{};
@@ -38,13 +93,8 @@ struct set_options {
                 if (!choose(set_condition::if_present)) {
                     return false;
                 }
-            } else if (equals_ignoring_case(word, "ifeq") && has_next) {
-                if (!choose(set_condition::if_equal)) {
-                    return false;
-                }
-                comparand = args[++i];
-            } else if (equals_ignoring_case(word, "ifne") && has_next) {
-                if (!choose(set_condition::if_not_equal)) {
+            } else if (const auto* compare = find_comparison(word); compare && has_next) {
+                if (!choose(compare->condition, compare->by_digest)) {
                     return false;
                 }
                 comparand = args[++i];
@@ -65,11 +115,12 @@ struct set_options {
     }
 
 private:
-    bool choose(set_condition wanted) {
-        if (condition != set_condition::always && condition != wanted) {
+    bool choose(set_condition wanted, bool of_digest = false) {
+        if (condition != set_condition::always && (condition != wanted || by_digest != of_digest)) {
             return false;
         }
         condition = wanted;
+        by_digest = of_digest;
         return true;
     }
 
@@ -127,12 +178,26 @@ void set(const key_call& call) {
         !read_expiry(call, "set", options.expiry, options.unit, options.origin, expiry)) {
         return;
     }
+    std::optional<digest_condition> digest;
+    if (options.by_digest) {
+        digest = look_at_digest(call, options.comparand, options.condition);
+        if (!digest) {
+            return;
+        }
+        if (!digest->holds) {
+            return options.get && digest->value ? call.reply.bulk(*digest->value)
+                                                : call.reply.null();
+        }
+        options.condition = digest->condition();
+        options.comparand = digest->value ? std::string_view(*digest->value) : std::string_view();
+    }
     const auto outcome = call.table().set({.key = call.key(1),
                                            .value = call.args[2],
                                            .condition = options.condition,
                                            .comparand = options.comparand,
                                            .expiry = expiry,
-                                           .want_previous = options.get},
+                                           .want_previous = options.get,
+                                           .client = call.client},
                                           call.now);
     if (!outcome) {
         return reply_lock_error(call.reply, outcome.error());
@@ -146,10 +211,84 @@ void set(const key_call& call) {
     }
 }
 
+// ---- tries that are held back -------------------------------------------------------------------
+
+/// A policy holds the answer to a refused try back for a moment, in the queue of all who wait. Not
+/// if more commands have come already: they would wait behind it.
+std::optional<std::chrono::milliseconds> time_to_park(client& who, const request& args) {
+    const auto& policies = who.all.locks.local().table().policies();
+    if (!policies.any_parks() || who.has_more || who.multi) {
+        return std::nullopt;
+    }
+    const auto& policy = policies.of(args[1]);
+    return policy.pollers == shards::poller_rule::park ? std::optional(policy.park) : std::nullopt;
+}
+
+/// Only `SET key owner NX` with a time to live from now, or without one, is a try.
+std::optional<shards::lock_order> read_try(client& who, const request& args) {
+    set_options options;
+    if (!options.parse(args, 3) || options.condition != set_condition::if_absent || options.get ||
+        options.keep_ttl || options.origin != time_origin::now) {
+        return std::nullopt;
+    }
+    shards::lock_order order{.database = who.database,
+                             .key = std::string(args[1]),
+                             .owner = std::string(args[2]),
+                             .client = who.id,
+                             .is_parked = true};
+    if (!options.has_expiry) {
+        return std::nullopt;  // it would live by the connection
+    }
+    const auto number = protocol::parse_integer(options.expiry);
+    const int64_t scale = options.unit == time_unit::seconds ? 1'000 : 1;
+    constexpr int64_t longest = int64_t{1} << 40;
+    if (!number || *number <= 0 || *number > longest) {
+        return std::nullopt;
+    }
+    order.ttl = std::chrono::milliseconds(*number * scale);
+    return order;
+}
+
+bool set_may_park(client& who, const request& args) {
+    return time_to_park(who, args) && read_try(who, args);
+}
+
+ss::future<> set_in_time(client& who, owned_request args) {
+    const auto views = args.views();
+    auto order = read_try(who, request{views});
+    const auto park = time_to_park(who, request{views});
+    if (!order || !park || who.holds_turns) {
+        core_batch batch;
+        batch.items.push_back({find_command(views[0]), who.database, who.reply.spoken(),
+                               owned_request(request{views}), who.id});
+        const auto replies =
+            co_await run_on(who.all, who.all.locks.local().core_of(views[1]), std::move(batch),
+                            who.holds_turns ? turn::have_it : turn::wait_for_it);
+        who.output.append(replies[0]);
+        co_return;
+    }
+    order->wait = *park;
+    const auto answer = co_await wait_for_lock(who, std::move(*order));
+    if (answer.how == shards::lock_answer::end::granted) {
+        who.reply.ok();
+    } else if (answer.how == shards::lock_answer::end::failed &&
+               answer.error != shards::lock_error::other_lock_type &&
+               answer.error != shards::lock_error::wrong_type &&
+               answer.error != shards::lock_error::upgrade) {
+        reply_lock_error(who.reply, answer.error);
+    } else if (who.gone.abort_requested()) {
+        who.closing = true;
+    } else {
+        who.reply.null();
+    }
+}
+
 void setnx(const key_call& call) {
-    const auto outcome = call.table().set(
-        {.key = call.key(1), .value = call.args[2], .condition = set_condition::if_absent},
-        call.now);
+    const auto outcome = call.table().set({.key = call.key(1),
+                                           .value = call.args[2],
+                                           .condition = set_condition::if_absent,
+                                           .client = call.client},
+                                          call.now);
     outcome ? call.reply.integer(outcome->stored ? 1 : 0)
             : reply_lock_error(call.reply, outcome.error());
 }
@@ -237,37 +376,86 @@ void delex(const key_call& call) {
     if (call.args.size() == 2) {
         return call.reply.integer(call.table().remove(call.key(1), call.now) ? 1 : 0);
     }
-    if (call.args.size() == 4 && equals_ignoring_case(call.args[2], "ifeq")) {
-        return remove_if(call, call.args[3], shards::comparison::equal);
+    const auto* compare = call.args.size() == 4 ? find_comparison(call.args[2]) : nullptr;
+    if (!compare) {
+        return reply_syntax_error(call.reply);
     }
-    if (call.args.size() == 4 && equals_ignoring_case(call.args[2], "ifne")) {
-        return remove_if(call, call.args[3], shards::comparison::not_equal);
+    if (!compare->by_digest) {
+        return remove_if(call, call.args[3],
+                         compare->condition == set_condition::if_equal
+                             ? shards::comparison::equal
+                             : shards::comparison::not_equal);
     }
-    reply_syntax_error(call.reply);
+    const auto digest = look_at_digest(call, call.args[3], compare->condition);
+    if (digest) {
+        digest->holds && digest->value ? remove_if(call, *digest->value, shards::comparison::equal)
+                                       : call.reply.integer(0);
+    }
 }
 
-constexpr uint16_t reads = flag_readonly | flag_fast;
-constexpr uint16_t writes = flag_write | flag_fast;
+void digest(const key_call& call) {
+    const auto value = call.table().get(call.key(1), call.now);
+    if (!value) {
+        return reply_lock_error(call.reply, value.error());
+    }
+    if (!*value) {
+        return call.reply.null();
+    }
+    const value_digest text = digest_of(**value);
+    call.reply.bulk({text.data(), text.size()});
+}
+
+constexpr uint32_t reads = flag_readonly | flag_fast;
+constexpr uint32_t writes = flag_write | flag_fast;
+constexpr uint32_t grows = flag_write | flag_grows;
 constexpr key_positions first{1, 1, 1};
 
 constexpr command_spec table[] = {
-    {.name = "decr", .least = 2, .most = 2, .flags = writes, .keys = first, .on_keys = decr},
-    {.name = "decrby", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = decrby},
+    {.name = "decr",
+     .least = 2,
+     .most = 2,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = decr},
+    {.name = "decrby",
+     .least = 3,
+     .most = 3,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = decrby},
     {.name = "delex", .least = 2, .most = -1, .flags = writes, .keys = first, .on_keys = delex},
     {.name = "delifeq", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = delifeq},
+    {.name = "digest", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = digest},
     {.name = "get", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = get},
     {.name = "getdel", .least = 2, .most = 2, .flags = writes, .keys = first, .on_keys = getdel},
-    {.name = "incr", .least = 2, .most = 2, .flags = writes, .keys = first, .on_keys = incr},
-    {.name = "incrby", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = incrby},
-    {.name = "psetex",
-     .least = 4,
-     .most = 4,
-     .flags = flag_write,
+    {.name = "incr",
+     .least = 2,
+     .most = 2,
+     .flags = grows | flag_fast,
      .keys = first,
-     .on_keys = psetex},
-    {.name = "set", .least = 3, .most = -1, .flags = flag_write, .keys = first, .on_keys = set},
-    {.name = "setex", .least = 4, .most = 4, .flags = flag_write, .keys = first, .on_keys = setex},
-    {.name = "setnx", .least = 3, .most = 3, .flags = writes, .keys = first, .on_keys = setnx},
+     .on_keys = incr},
+    {.name = "incrby",
+     .least = 3,
+     .most = 3,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = incrby},
+    {.name = "psetex", .least = 4, .most = 4, .flags = grows, .keys = first, .on_keys = psetex},
+    {.name = "set",
+     .least = 3,
+     .most = -1,
+     .flags = grows | flag_takes_lock,
+     .keys = first,
+     .on_keys = set,
+     .in_time = set_in_time,
+     .may_wait = set_may_park},
+    {.name = "setex", .least = 4, .most = 4, .flags = grows, .keys = first, .on_keys = setex},
+    {.name = "setnx",
+     .least = 3,
+     .most = 3,
+     .flags = grows | flag_fast,
+     .keys = first,
+     .on_keys = setnx},
     {.name = "strlen", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = strlen},
 };
 

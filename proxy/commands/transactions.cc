@@ -68,6 +68,10 @@ ss::future<> watch(client& who, owned_request args) {
         if (std::ranges::any_of(who.watched, is_it)) {
             continue;  // as it was the first time is what counts
         }
+        if (who.watched.size() >= who.all.settings.limits.watched_keys) {
+            who.reply.error("ERR TOOMANYWATCHED this connection watches as many keys as it may");
+            co_return;
+        }
         const ss::shard_id core = who.all.locks.local().core_of(key.name);
         key.mark = co_await who.all.locks.invoke_on(
             core, [database = key.database, name = key.name](shards::lock_service& locks) {
@@ -108,7 +112,7 @@ ss::future<> run_queued(client& who, transaction::queued command) {
         if (const auto core = one_core_of(who.all, keys)) {
             core_batch batch;
             batch.items.push_back(
-                {&spec, who.database, who.reply.spoken(), std::move(command.request)});
+                {&spec, who.database, who.reply.spoken(), std::move(command.request), who.id});
             const auto replies = co_await run_on(who.all, *core, std::move(batch), turn::have_it);
             who.output.append(replies[0]);
             co_return;
@@ -154,6 +158,14 @@ ss::future<> exec_here(client& who, transaction all) {
         who.reply.array(all.commands.size());
         for (auto& command : all.commands) {
             co_await run_queued(who, std::move(command));
+            // The rest is carried out nevertheless, for a transaction is one step; but nobody may
+            // make us keep its replies.
+            if (who.output.size() > who.all.settings.limits.output_bytes) {
+                who.give_up("the replies of a transaction are beyond limits.output_bytes");
+            }
+            if (who.closing) {
+                who.output.clear();
+            }
         }
     });
     who.watched.clear();

@@ -161,6 +161,23 @@ bool only_reads(operation op) {
     }
 }
 
+bool only_acquires(operation op) {
+    switch (op) {
+        case operation::acquire_if_absent:
+        case operation::acquire_all:
+        case operation::reentrant_acquire:
+        case operation::read_acquire:
+        case operation::write_acquire:
+        case operation::fair_try:
+        case operation::fair_acquire:
+        case operation::leases_acquire:
+        case operation::slots_acquire:
+            return true;
+        default:
+            return false;
+    }
+}
+
 namespace {
 
 void write_one(protocol::reply_writer& reply, const script_reply& what) {

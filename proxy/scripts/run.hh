@@ -24,6 +24,8 @@ bool is_renewal(idioms::operation op);
 
 /// Allowed in EVAL_RO.
 bool only_reads(idioms::operation op);
+/// It makes new locks and does nothing else, so it is what to refuse when memory is short.
+bool only_acquires(idioms::operation op);
 
 /// The reply of a call that did not fail.
 void write_reply(protocol::reply_writer& reply, const idioms::known_script& script,

@@ -66,7 +66,7 @@ lock_result<grant_outcome> grant_book::take(const grant_request& request, instan
     if (request.mode == lock_mode::permits) {
         return std::unexpected(lock_error::other_lock_type);
     }
-    if (*entry->text() != request.owner) {
+    if (*entry->text() != request.owner || request.is_parked) {
         return busy(entry->until());
     }
     return request.mode == lock_mode::exclusive ? take_again(*entry, request, now)

@@ -50,7 +50,6 @@ public:
     /// Since when somebody has been in line, and what happened meanwhile.
     instant since{};
     uint64_t hand_offs = 0;
-    bool in_deadlock = false;
 
     lock_line* next = nullptr;          ///< in its bucket; belongs to node_map
     instant expiry{};                   ///< when to look again; belongs to the heap

@@ -119,6 +119,7 @@ public:
     std::vector<lost_grant> take_lost() { return _grants.take_lost(); }
     bool has_lost() const { return _grants.has_lost(); }
     size_t waiters() const { return _room.waiters(); }
+    size_t lines() const { return _room.lines(); }
     grant_counters& counted() { return _grants.counted; }
     const policy_book& policies() const { return _policies; }
     fence_counter& fences() { return _keys.fences(); }

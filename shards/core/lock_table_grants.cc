@@ -23,7 +23,8 @@ lock_result<grant_outcome> lock_table::take(const grant_request& request, if_ref
     const bool must_queue =
         entry == nullptr
             ? !may_take(request.key, request.client, request.owner, now)
-            : _room.has_queue(request.key) && !_grants.holds(request.key, request.owner, now) &&
+            : _room.has_queue(request.key) &&
+                  (request.is_parked || !_grants.holds(request.key, request.owner, now)) &&
                   !(request.mode == lock_mode::shared && planted(fault::reader_overtakes_writer));
     grant_outcome outcome;
     if (must_queue) {

@@ -45,6 +45,7 @@ struct waiter : boost::intrusive::list_base_hook<> {
     instant since{};
     grant given{};
     lock_error error{};
+    bool in_deadlock = false;  ///< seen in a circle of waits
 
     // Its place. Belongs to the waiting_room.
     lock_line* line = nullptr;

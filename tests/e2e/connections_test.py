@@ -1,5 +1,6 @@
 """Connections as clients see them: handshakes, pipelines, cut-up bytes, limits."""
 
+import resource
 import socket
 import unittest
 
@@ -93,6 +94,22 @@ class Limits(unittest.TestCase):
                         break
             for client in inside:
                 client.close()
+
+    def test_as_many_clients_as_allowed_can_all_be_there_with_either_backend(self):
+        many = 4_000
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if most < many + 100:
+            self.skipTest("too few open files")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        for backend in ("epoll", "linux-aio"):
+            with Lockkeeper("--reactor-backend", backend, cores=1, config=f"limits: {{clients: {many}}}") as server:
+                # A few less, for the probe that waited for the start.
+                clients = [Client(server.port) for _ in range(many - 10)]
+                for client in clients:
+                    client.send("PING")
+                for client in clients:
+                    self.assertEqual(client.read(), "PONG")
+                    client.close()
 
     def test_an_argument_beyond_the_limit_is_a_protocol_error(self):
         with Lockkeeper(config="limits: {argument_bytes: 1KiB}") as server:

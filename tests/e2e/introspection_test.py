@@ -189,10 +189,10 @@ class Info(WithServer):
         client.call("SET", "k", "v")
         self.assertRegex(client.call("INFO", "keyspace"), rb"db3:keys=1,expires=\d+,avg_ttl=\d+\r\n")
 
-    def test_the_sections_and_their_form_are_those_of_redis(self):
+    def test_the_sections_and_their_form_are_those_of_redis_and_one_more(self):
         with Redis() as redis, Client(redis.port) as theirs:
             a, b = theirs.call("INFO"), self.client().call("INFO")
-            self.assertEqual(re.findall(rb"# (\w+)\r\n", b), re.findall(rb"# (\w+)\r\n", a))
+            self.assertEqual(re.findall(rb"# (\w+)\r\n", b), re.findall(rb"# (\w+)\r\n", a) + [b"Locks"])
             for line in b.split(b"\r\n"):
                 self.assertRegex(line, rb"^(# \w+|[a-z_0-9]+:.*|)$")
 
@@ -211,7 +211,8 @@ class Info(WithServer):
 
 class Clients(WithServer):
     def lines(self, *arguments):
-        text = self.client().call("CLIENT", "LIST", *arguments).decode()
+        with Client(self.server.port) as client:
+            text = client.call("CLIENT", "LIST", *arguments).decode()
         return [dict(pair.split("=", 1) for pair in line.split(" ")) for line in text.splitlines()]
 
     def test_name_id_and_info(self):
@@ -256,9 +257,8 @@ class Clients(WithServer):
         transactor.call("MULTI")
         transactor.call("PING")
         waiter.send("BLPOP", "none", 0)
-        while "b" not in (lines := self.lines("ID", *ids))[2]["flags"]:
+        while "b" not in (by_id := {int(line["id"]): line for line in self.lines("ID", *ids)})[ids[2]]["flags"]:
             pass
-        by_id = {int(line["id"]): line for line in lines}
         self.assertEqual((by_id[ids[0]]["flags"], by_id[ids[0]]["sub"]), ("P", "1"))
         self.assertEqual((by_id[ids[1]]["flags"], by_id[ids[1]]["multi"]), ("x", "1"))
         self.assertEqual((by_id[ids[2]]["flags"], by_id[ids[2]]["cmd"]), ("b", "blpop"))
@@ -375,6 +375,59 @@ class Commands(WithServer):
     def test_an_unknown_command_has_no_info(self):
         for version in (2, 3):
             self.assertEqual(self.client(version).call("COMMAND", "INFO", "nosuch", "get")[0], None)
+
+
+class SameAsRedis(unittest.TestCase):
+    """The same bytes as from a real redis-server, in both protocol versions."""
+
+    # Each line is a connection of its own.
+    LINES = [
+        "CLIENT TRACKING ON|CLIENT TRACKINGINFO|CLIENT GETREDIR|CLIENT TRACKING OFF|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING ON OPTIN|CLIENT CACHING YES|CLIENT CACHING NO|CLIENT CACHING FOO|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING ON OPTOUT NOLOOP|CLIENT CACHING NO|CLIENT CACHING YES|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING ON OPTIN|CLIENT TRACKING ON OPTOUT|CLIENT TRACKING ON BCAST",
+        "CLIENT TRACKING ON OPTIN OPTOUT|CLIENT TRACKING ON BCAST OPTIN|CLIENT TRACKING ON PREFIX a",
+        "CLIENT TRACKING ON BCAST|CLIENT TRACKING ON|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING ON BCAST PREFIX a PREFIX b|CLIENT TRACKING ON BCAST PREFIX ab",
+        "CLIENT TRACKING ON BCAST PREFIX a PREFIX ab|CLIENT TRACKINGINFO",
+        "CLIENT TRACKING FOO|CLIENT TRACKING ON FOO|CLIENT TRACKING ON REDIRECT|CLIENT TRACKING ON REDIRECT 99999999",
+        "CLIENT TRACKING ON REDIRECT abc|CLIENT TRACKING|CLIENT CACHING YES|CLIENT CACHING|CLIENT TRACKINGINFO x",
+        "CLIENT TRACKING ON|RESET|CLIENT TRACKINGINFO",
+        "COMMAND COUNT x|COMMAND NOSUCH|COMMAND GETKEYS|COMMAND LIST FOO|COMMAND LIST FILTERBY FOO x",
+        "COMMAND GETKEYS EVAL text 2 a b c|COMMAND GETKEYS EVALSHA sha 1 a|COMMAND GETKEYS EVAL text 0",
+        "COMMAND GETKEYS EVAL text abc|COMMAND GETKEYS EVAL text 2 a|COMMAND GETKEYS EVAL text -1",
+        "COMMAND LIST FILTERBY PATTERN pexpire*|COMMAND LIST FILTERBY MODULE nosuch|COMMAND HELP x",
+        "CLIENT NO-EVICT on|CLIENT NO-EVICT foo|CLIENT GETNAME|CLIENT SETNAME a|CLIENT GETNAME|CLIENT REPLY FOO",
+    ]
+
+    def test_every_line_has_the_same_answer(self):
+        with Redis() as redis, Lockkeeper(cores=2) as ours:
+            for version in (2, 3):
+                for line in self.LINES:
+                    commands = [encode(*command.split(" ")) for command in line.split("|")]
+                    if version == 3:
+                        commands.insert(0, encode("HELLO", 3))
+                    answers = []
+                    for server in (redis, ours):
+                        with Client(server.port) as client:
+                            client.send_bytes(b"".join(commands) + encode("QUIT"))
+                            if version == 3:
+                                client.read()
+                            answers.append(sorted_list(client.read_all()))
+                    with self.subTest(line, version=version):
+                        self.assertEqual(answers[1], answers[0])
+
+    def test_every_command_with_subcommands_explains_them(self):
+        with Lockkeeper(cores=1) as ours, Client(ours.port) as client:
+            for command in ("CLIENT", "COMMAND", "CONFIG", "PUBSUB", "SCRIPT"):
+                lines = client.call(command, "HELP")
+                self.assertEqual(lines[0], f"{command} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
+                self.assertEqual(lines[-2:], ["HELP", "    Print this help."])
+
+
+def sorted_list(data):
+    """COMMAND LIST is in the order of Redis' hash table."""
+    return sorted(data.split(b"\r\n")) if b"$9\r\npexpireat\r\n" in data else data
 
 
 class TheRest(WithServer):

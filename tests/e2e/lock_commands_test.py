@@ -225,6 +225,28 @@ class NewerCommands(unittest.TestCase):
             ("DELIFEQ k", Error("ERR wrong number of arguments for 'delifeq' command")),
         )
 
+    def test_digest_is_xxh3_in_sixteen_digits(self):
+        leading_zeros = "v8lf0c11xh8ymlqztfd3eeq16kfn4sspw7fqmnuuq3k3t75em5wdizgcdw7uc26nnf961u2jkfzkjytls2kwlj7626sd"
+        self.expect(
+            ("DIGEST k", None), ("SET k token", "OK"), ("DIGEST k", b"ae23c8ed1a12e619"),
+            (f"SET k {leading_zeros}", "OK"), ("DIGEST k", b"00006c38adf31777"), ("RPUSH l x", 1), ("DIGEST l", WRONG_TYPE),
+        )
+
+    def test_conditions_on_the_digest(self):
+        is_token, is_other = "AE23c8ed1a12e619", "00006c38adf31777"
+        bad = Error("ERR must be exactly 16 hexadecimal characters")
+        self.expect(
+            (f"SET k v IFDEQ {is_token}", None), ("EXISTS k", 0), (f"SET k token IFDNE {is_token}", "OK"),
+            (f"SET k v IFDNE {is_token}", None), (f"SET k v IFDEQ {is_other} GET", b"token"), ("GET k", b"token"),
+            (f"SET k token PX 100000 IFDEQ {is_token}", "OK"), ("PERSIST k", 1),
+            (f"SET k v IFDEQ {is_token} GET", b"token"), ("GET k", b"v"), ("SET k token", "OK"),
+            (f"DELEX k IFDEQ {is_other}", 0), (f"DELEX k IFDNE {is_token}", 0), (f"DELEX k ifdeq {is_token}", 1),
+            (f"DELEX k IFDNE {is_other}", 0), ("SET k token", "OK"), (f"DELEX k IFDNE {is_other}", 1),
+            ("SET k v IFDEQ 123", bad), ("SET k v IFDNE 000000000000000g", bad), ("DELEX k IFDEQ 00006c38adf317770", bad),
+            (f"SET k v IFDEQ {is_token} IFEQ v", SYNTAX), (f"SET k v NX IFDNE {is_token}", SYNTAX), ("SET k v IFDEQ", SYNTAX),
+            ("RPUSH l x", 1), (f"SET l v IFDEQ {is_token}", WRONG_TYPE), (f"DELEX l IFDNE {is_token}", WRONG_TYPE),
+        )
+
     def test_a_refused_comparison_is_the_null_of_the_protocol(self):
         for server in self.servers:
             with Client(server.port) as client:
@@ -265,6 +287,24 @@ class LookingOverAllKeys(unittest.TestCase):
             found = self.scan("COUNT", count)
             self.assertEqual(sorted(found), sorted(names))
         self.assertEqual(self.client.call("DBSIZE"), 5000)
+
+    def test_a_page_of_long_names_ends_early_and_the_cursor_leads_to_the_rest(self):
+        names = [b"%08d" % i + b"x" * 8000 for i in range(200)]
+        self.fill(names)
+        cursor, page = self.client.call("SCAN", 0, "COUNT", 1000)
+        self.assertLess(len(page), 150)
+        self.assertNotEqual(cursor, b"0")
+        self.assertEqual(sorted(self.scan("COUNT", 1000)), names)
+
+    def test_keys_answers_up_to_eight_mebibytes(self):
+        size, most = 8192, 8 * 1024 * 1024
+        self.fill([b"%08d" % i + b"x" * (size - 8) for i in range(most // size)])
+        self.assertEqual(len(self.client.call("KEYS", "*")), most // size)
+        self.client.call("SET", "", "v")
+        self.assertEqual(len(self.client.call("KEYS", "*")), most // size + 1, "an empty name adds no byte")
+        self.client.call("SET", "k", "v")
+        self.assertEqual(self.client.call("KEYS", "*"), Error("ERR too many keys match; use SCAN"))
+        self.assertEqual(self.client.call("KEYS", "k"), [b"k"])
 
     def test_scan_chooses_by_pattern_and_kind(self):
         self.fill([b"a1", b"a2", b"b1"])

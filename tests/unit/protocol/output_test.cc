@@ -72,6 +72,16 @@ BOOST_AUTO_TEST_CASE(clearing_keeps_a_small_block_and_gives_a_large_one_back) {
     BOOST_TEST(out.view() == "and on");
 }
 
+BOOST_AUTO_TEST_CASE(what_was_written_last_can_be_taken_back) {
+    output out;
+    out.append("kept");
+    const size_t mark = out.size();
+    out.append(" not kept");
+    out.truncate(mark);
+    out.append("!");
+    BOOST_TEST(out.view() == "kept!");
+}
+
 BOOST_AUTO_TEST_CASE(an_output_can_be_moved) {
     output first;
     first.append("bytes");
