@@ -30,8 +30,7 @@ void lock_beliefs::granted(size_t key, const told& what, instant now) {
     std::erase_if(of.all, [now](const belief& each) { return each.until <= now; });
     check_exclusion(of, what, now);
     belief* known = find(of, what.owner);
-    const bool is_second_hold = what.holds > 1 && what.fence <= of.last_fence;
-    if (!is_second_hold && (known == nullptr || known->fence != what.fence)) {
+    if (what.is_fresh) {
         demand(what.fence > of.last_fence, "P2", "a fence is not greater than those before it");
         of.last_fence = what.fence;
     }

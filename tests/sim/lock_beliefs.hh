@@ -30,6 +30,7 @@ public:
         uint64_t fence = 0;
         instant until = shards::end_of_time;
         int64_t holds = 1;
+        bool is_fresh = true;  ///< not a second hold, nor told a second time
         /// Ends with its connection, and that much later.
         std::optional<milliseconds> after{};
     };

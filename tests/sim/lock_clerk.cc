@@ -53,21 +53,38 @@ shards::lock_key lock_clerk::key_of(size_t key) const {
     return {.database = plan.database, .name = plan.name, .hash = _hasher.place(plan.name).bucket};
 }
 
-void lock_clerk::note(act what, size_t key, uint64_t result, std::string_view who) {
+const char* lock_clerk::name_of(act what) {
     static constexpr const char* names[] = {
-        "lost",     "wait ended", "handed on",    "take",         "stops waiting",
-        "release",  "extend",     "disconnected", "SET NX",       "unset",
-        "renew",    "look",       "hash",         "hash release", "DEL",
-        "SET",      "EXPIRE",     "PERSIST",      "BREAK",        "FLUSH",
-        "orphaned", "turn",       "advance",      "clear",        "wait"};
+        "lost",   "wait ended",   "handed on", "take",  "stops waiting", "release",
+        "extend", "disconnected", "SET NX",    "unset", "renew",         "look",
+        "hash",   "hash release", "DEL",       "SET",   "EXPIRE",        "PERSIST",
+        "BREAK",  "FLUSH",        "orphaned",  "turn",  "advance",       "clear",
+        "wait",   "verify"};
+    return names[static_cast<size_t>(what)];
+}
+
+void lock_clerk::begin(act what, size_t key, std::string_view who) {
+    _act = what;
+    _key = key;
+    _who.assign(who);
+    _oracle.tick(_now);
+}
+
+std::string lock_clerk::doing() const {
+    const key_plan& plan = _plan.keys[_key];
+    return std::to_string(static_cast<double>((_now - start).count()) / 1e6) + " ms, " +
+           name_of(_act) + " " + plan.name + "/" + std::to_string(plan.database) + " " + _who;
+}
+
+void lock_clerk::note(act what, size_t key, uint64_t result, std::string_view who) {
     _counted.note(static_cast<uint64_t>(_now.nanoseconds));
     _counted.note((static_cast<uint64_t>(what) << 32) + key);
     _counted.note(result);
     if (_counted.is_traced) [[unlikely]] {
         std::printf("%10.3f ms  %-13s %s/%u %.*s -> %" PRIu64 "\n",
-                    static_cast<double>((_now - start).count()) / 1e6,
-                    names[static_cast<size_t>(what)], _plan.keys[key].name.c_str(),
-                    _plan.keys[key].database, static_cast<int>(who.size()), who.data(), result);
+                    static_cast<double>((_now - start).count()) / 1e6, name_of(what),
+                    _plan.keys[key].name.c_str(), _plan.keys[key].database,
+                    static_cast<int>(who.size()), who.data(), result);
     }
 }
 
@@ -144,7 +161,7 @@ void lock_clerk::take_back(const place& who) {
 // ---- locks with owners --------------------------------------------------------------------------
 
 lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* line) {
-    begin();
+    begin(act::take, key, what.owner);
     const expected due = _oracle.expect_take(key, what, has_fences());
     lock_result<shards::grant_outcome> got = shards::grant_outcome{};
     if (what.is_parked) {
@@ -170,8 +187,9 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
     note(act::take, key,
          got ? got->given.fence * granted : 1'000 + static_cast<uint64_t>(got.error()), what.owner);
     if (granted) {
-        _oracle.took(key, what, got->given);
-        _beliefs.granted(key, told_of(what, got->given, key), _now);
+        auto told = told_of(what, got->given, key);
+        told.is_fresh = _oracle.took(key, what, got->given) == lock_oracle::grant_kind::fresh;
+        _beliefs.granted(key, told, _now);
         finish();
         return {reply::granted, got->given};
     }
@@ -180,7 +198,7 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
         got || got.error() == lock_error::starting || got.error() == lock_error::no_fence;
     if (line == nullptr || !may_change) {
         if (got && !what.is_parked) {
-            _oracle.refused(key, what.actor);
+            _oracle.refused(key, what.actor, what.connection, what.owner);
         }
         finish();
         return {got ? reply::refused : reply::failed, {}};
@@ -208,7 +226,7 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
 }
 
 void lock_clerk::stop_waiting(place& who) {
-    begin();
+    begin(act::stop_waiting, who.key_index, who.owner);
     who.asked_to_leave = true;
     _table.stop_waiting(who, _now);
     demand(who.how != state::waiting, "P4", "a waiter that left is still in line");
@@ -217,7 +235,7 @@ void lock_clerk::stop_waiting(place& who) {
 }
 
 std::optional<int64_t> lock_clerk::release(size_t key, std::string_view owner) {
-    begin();
+    begin(act::release, key, owner);
     const auto due = _oracle.released(key, owner);
     const auto left = _table.release_hold(key_of(key), owner, _now);
     demand(left.has_value() != due.fails && (due.fails || *left == due.left), "I9",
@@ -232,7 +250,7 @@ std::optional<int64_t> lock_clerk::release(size_t key, std::string_view owner) {
 }
 
 bool lock_clerk::extend(size_t key, std::string_view owner, milliseconds ttl) {
-    begin();
+    begin(act::extend, key, owner);
     const auto due = _oracle.extended(key, owner, ttl);
     const auto got = _table.extend_hold(key_of(key), owner, ttl, _now);
     demand(got.value_or(std::nullopt) == due, "I9", "an extension was not as it should be");
@@ -247,7 +265,7 @@ bool lock_clerk::extend(size_t key, std::string_view owner, milliseconds ttl) {
 // ---- connections and time -----------------------------------------------------------------------
 
 void lock_clerk::disconnect(uint64_t connection) {
-    begin();
+    begin(act::disconnect);
     _table.client_left(connection, _now);
     _oracle.disconnected(connection);
     _beliefs.disconnected(connection, _now);
@@ -256,7 +274,7 @@ void lock_clerk::disconnect(uint64_t connection) {
 }
 
 void lock_clerk::orphan(size_t key, uint64_t connection) {
-    begin();
+    begin(act::orphan, key);
     _table.orphan(key_of(key), connection, _now);
     _oracle.orphan(key, connection);
     note(act::orphan, key, connection);
@@ -266,15 +284,12 @@ void lock_clerk::orphan(size_t key, uint64_t connection) {
 void lock_clerk::defer(bool on) {
     _is_deferred = on;
     note(act::turn, 0, on ? 1 : 0);
-    begin();
+    begin(act::turn);
     finish();
 }
 
 void lock_clerk::advance() {
-    begin();
-    if (_is_deferred) {
-        return;
-    }
+    begin(act::advance);
     note(act::advance, 0, 0);
     _table.advance(_now);
     finish();
@@ -282,7 +297,7 @@ void lock_clerk::advance() {
 }
 
 void lock_clerk::clear_away() {
-    begin();
+    begin(act::clear);
     note(act::clear, 0, 0);
     while (_table.expire_due(_now, 100).more) {
     }
@@ -297,7 +312,7 @@ void lock_clerk::raise_fences(uint64_t by) {
 // ---- the table's own word for it ----------------------------------------------------------------
 
 void lock_clerk::verify() {
-    begin();
+    begin(act::verify);
     if (const auto broken = _table.verify()) {
         throw violation("verify", *broken);
     }

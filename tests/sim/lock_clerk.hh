@@ -107,6 +107,9 @@ public:
     bool is_idle(size_t key) { return _table.line_of(key_of(key)) == nullptr; }
     bool is_deferred() const { return _is_deferred; }
 
+    /// What was done last, to which key, by whom: for the report of a violation.
+    std::string doing() const;
+
     void verify();
     /// After everything: nothing may be left.
     void check_empty();
@@ -116,12 +119,6 @@ private:
     bool has_fences() { return _table.fences().left() > 0; }
     uint64_t fence_of(size_t key);
     lock_beliefs::told told_of(const wish& what, const grant& given, size_t key) const;
-    void begin() { _oracle.tick(_now); }
-    /// After each operation.
-    void finish();
-    void tell();
-    void tell(place& who);
-    void take_back(const place& who);
     enum class act : uint8_t {
         lost,
         wait_ended,
@@ -148,7 +145,16 @@ private:
         advance,
         clear,
         wait,
+        verify,
     };
+    /// Before each operation. Nothing ends between two of them without the oracle's knowledge.
+    void begin(act what, size_t key = 0, std::string_view who = {});
+    /// After each operation.
+    void finish();
+    void tell();
+    void tell(place& who);
+    void take_back(const place& who);
+    static const char* name_of(act what);
     void note(act what, size_t key, uint64_t answer, std::string_view who = {});
 
     const schedule& _plan;
@@ -159,6 +165,9 @@ private:
     lock_oracle _oracle;
     lock_beliefs _beliefs;
     instant _now = start;
+    act _act{};
+    size_t _key = 0;
+    std::string _who;
     bool _is_deferred = false;
     uint64_t _waits = 0;
     uint64_t _ends = 0;

@@ -18,7 +18,7 @@ expiry_change ending(std::optional<milliseconds> ttl, instant now) {
 
 bool lock_clerk::set_nx(size_t key, std::string_view token, uint32_t actor, uint64_t connection,
                         std::optional<milliseconds> ttl) {
-    begin();
+    begin(act::set_nx, key, token);
     const bool was_there = _oracle.present(key);
     const expected due = _oracle.expect_set_nx(key, token, actor, connection, has_fences());
     const auto got = _table.set({.key = key_of(key),
@@ -53,10 +53,11 @@ bool lock_clerk::set_nx(size_t key, std::string_view token, uint32_t actor, uint
              .fence = fence,
              .until = without_bound ? shards::end_of_time
                                     : _now + (renewed ? std::max(policy.max_hold, *ttl) : *ttl),
+             .is_fresh = !was_there,
              .after = renewed ? ttl : std::nullopt},
             _now);
     } else {
-        _oracle.refused(key, actor);
+        _oracle.refused(key, actor, connection, token);
     }
     finish();
     look(key);
@@ -64,7 +65,7 @@ bool lock_clerk::set_nx(size_t key, std::string_view token, uint32_t actor, uint
 }
 
 bool lock_clerk::unset(size_t key, std::string_view token) {
-    begin();
+    begin(act::unset, key, token);
     const bool due = _oracle.removed_if(key, token);
     const auto got = _table.remove_if({.key = key_of(key), .comparand = token}, _now);
     demand((got.value_or(compare_outcome::absent) == compare_outcome::done) == due, "P5",
@@ -78,7 +79,7 @@ bool lock_clerk::unset(size_t key, std::string_view token) {
 }
 
 bool lock_clerk::renew(size_t key, std::string_view token, milliseconds ttl) {
-    begin();
+    begin(act::renew, key, token);
     const bool due = _oracle.expire_if(key, token, _now + ttl);
     const auto got = _table.expire_if_equal({.key = key_of(key),
                                              .comparand = token,
@@ -97,7 +98,7 @@ bool lock_clerk::renew(size_t key, std::string_view token, milliseconds ttl) {
 
 /// GET, TYPE, PTTL.
 void lock_clerk::look(size_t key) {
-    begin();
+    begin(act::look, key);
     const std::string* const text = _oracle.text(key);
     const bool present = _oracle.present(key);
     const auto got = _table.get(key_of(key), _now);
@@ -118,14 +119,14 @@ void lock_clerk::look(size_t key) {
 
 bool lock_clerk::hash_acquire(size_t key, std::string_view owner, uint32_t actor,
                               uint64_t connection, milliseconds ttl) {
-    begin();
+    begin(act::hash_acquire, key, owner);
     const expected due = _oracle.expect_hash(key, owner, actor, has_fences());
     const bool was_free = !_table.exists(key_of(key), _now);
     if (was_free && !_table.may_take(key_of(key), connection, owner, _now)) {
         demand(due.what != answer::granted && due.what != answer::failed, "P5",
                "a hash lock was refused and should not be");
         _table.was_refused(key_of(key), connection, owner, _now);
-        _oracle.refused(key, actor);
+        _oracle.refused(key, actor, connection, owner);
         note(act::hash_acquire, key, 0, owner);
         finish();
         return false;
@@ -146,11 +147,12 @@ bool lock_clerk::hash_acquire(size_t key, std::string_view owner, uint32_t actor
                               .connection = connection,
                               .fence = fence_of(key),
                               .until = _now + ttl,
-                              .holds = got->holds},
+                              .holds = got->holds,
+                              .is_fresh = got->holds == 1},
                              _now);
         } else {
             _table.was_refused(key_of(key), connection, owner, _now);
-            _oracle.refused(key, actor);
+            _oracle.refused(key, actor, connection, owner);
         }
     }
     note(act::hash_acquire, key, got ? (got->won ? 1 : 0) : 2, owner);
@@ -160,7 +162,7 @@ bool lock_clerk::hash_acquire(size_t key, std::string_view owner, uint32_t actor
 
 void lock_clerk::hash_release(size_t key, std::string_view owner) {
     using result = shards::release_outcome::result;
-    begin();
+    begin(act::hash_release, key, owner);
     const bool due = _oracle.is_hash_owner(key, owner);
     const auto got = _table.release({.key = key_of(key), .owner = owner}, _now);
     const bool done = got && (got->what == result::freed || got->what == result::still_held);
@@ -176,7 +178,7 @@ void lock_clerk::hash_release(size_t key, std::string_view owner) {
 // ---- administrators -----------------------------------------------------------------------------
 
 void lock_clerk::remove(size_t key) {
-    begin();
+    begin(act::remove, key);
     const bool due = _oracle.removed(key);
     demand(_table.remove(key_of(key), _now) == due, "P5", "DEL was not as it should be");
     _beliefs.forced_to_end(key);
@@ -185,7 +187,7 @@ void lock_clerk::remove(size_t key) {
 }
 
 void lock_clerk::set(size_t key, std::string_view token, std::optional<milliseconds> ttl) {
-    begin();
+    begin(act::set, key, token);
     const bool could_fail = !has_fences() || _now < _plan.options.grants_from;
     const auto got =
         _table.set({.key = key_of(key), .value = token, .expiry = ending(ttl, _now)}, _now);
@@ -200,7 +202,7 @@ void lock_clerk::set(size_t key, std::string_view token, std::optional<milliseco
 }
 
 void lock_clerk::expire(size_t key, nanoseconds after) {
-    begin();
+    begin(act::expire, key);
     const instant when = _now + after;
     const bool due = _oracle.expire(key, when);
     demand(_table.expire({.key = key_of(key), .when = when}, _now) == due, "P5",
@@ -213,7 +215,7 @@ void lock_clerk::expire(size_t key, nanoseconds after) {
 }
 
 void lock_clerk::persist(size_t key) {
-    begin();
+    begin(act::persist, key);
     const bool due = _oracle.persist(key);
     demand(_table.persist(key_of(key), _now) == due, "P5", "PERSIST was not as it should be");
     note(act::persist, key, due ? 1 : 0);
@@ -221,7 +223,7 @@ void lock_clerk::persist(size_t key) {
 }
 
 void lock_clerk::break_lock(size_t key) {
-    begin();
+    begin(act::break_lock, key);
     const bool due = _oracle.broken(key);
     demand(_table.break_lock(key_of(key), _now) == due, "P5", "LK.BREAK was not as it should be");
     _beliefs.forced_to_end(key);
@@ -230,7 +232,7 @@ void lock_clerk::break_lock(size_t key) {
 }
 
 void lock_clerk::flush(uint32_t database) {
-    begin();
+    begin(act::flush);
     _table.flush(database);
     _oracle.flush(database);
     for (size_t key = 0; key < _plan.keys.size(); ++key) {

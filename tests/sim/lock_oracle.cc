@@ -100,8 +100,14 @@ bool lock_oracle::removed_if(size_t key, std::string_view token) {
 
 void lock_oracle::flush(uint32_t database) {
     for (lock& each : _locks) {
-        if (each.plan->database == database && each.what != kind::none) {
+        if (each.plan->database != database) {
+            continue;
+        }
+        if (each.what != kind::none) {
             gone(each, why::removed, _now);
+        } else if (_now - each.free_since <= clearing_interval + lateness) {
+            // It had ended, and went with the rest before that was noticed: then it has no delay.
+            each.closed_from = shards::start_of_time;
         }
     }
 }

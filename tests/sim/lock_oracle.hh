@@ -60,13 +60,16 @@ public:
 
     // ---- owners and queues
     expected expect_take(size_t key, const wish& what, bool has_fences) const;
-    void took(size_t key, const wish& what, const grant& given);
+    /// A second hold is the same grant once more; everything else is a fresh one, with a fence of
+    /// its own.
+    enum class grant_kind : uint8_t { fresh, same };
+    grant_kind took(size_t key, const wish& what, const grant& given);
     /// The error that a place in line should be refused with.
     std::optional<lock_error> expect_entry(const place& who) const;
     void entered(place& who);
     void ended(place& who);
     /// A client was refused and may ask again.
-    void refused(size_t key, uint32_t actor);
+    void refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token);
 
     struct release {
         bool fails = false;
@@ -129,12 +132,16 @@ private:
     /// Somebody who asks again and again.
     struct seat {
         uint32_t actor = 0;
+        uint64_t connection = 0;
+        std::string token;
+        bool keeps_token = false;  ///< then it is known by that, otherwise by its connection
         instant first{};
         instant last{};
         nanoseconds longest_pause{};
+        nanoseconds recent_pause{};  ///< the longest, those of long ago count for less and less
         uint32_t asked = 1;
         uint32_t overtaken = 0;
-        bool has_won = false;  ///< the table may not know that, and expect it to ask again
+        bool is_over = false;  ///< the table may not know that, and expect it to ask again
     };
     struct lock {
         const key_plan* plan = nullptr;

@@ -64,7 +64,7 @@ expected lock_oracle::at_the_door(const lock& of, uint32_t actor, expected if_op
         return expected::to(answer::refused);
     }
     const auto its = std::ranges::find_if(of.seats, [&](const seat& each) {
-        return each.actor == actor && !each.has_won && is_eligible(of, each);
+        return each.actor == actor && !each.is_over && is_eligible(of, each);
     });
     // Nobody is in line but those whose time is over, if the table has noticed that.
     const bool all_late =
@@ -91,7 +91,7 @@ expected lock_oracle::expect_take(size_t key, const wish& what, bool has_fences)
     return now;
 }
 
-void lock_oracle::took(size_t key, const wish& what, const grant& given) {
+lock_oracle::grant_kind lock_oracle::took(size_t key, const wish& what, const grant& given) {
     lock& of = at(key);
     const instant end = end_of(of, what);
     const milliseconds grace = of.plan->policy.grace;
@@ -105,6 +105,7 @@ void lock_oracle::took(size_t key, const wish& what, const grant& given) {
     holder* const own = find(of, what.owner);
     instant told = end;
     int64_t holds = 1;
+    auto result = grant_kind::fresh;
     if (of.what == kind::none) {
         overtook(of, what.actor);
         create(of, what.mode == lock_mode::exclusive ? kind::plain : kind::several,
@@ -127,6 +128,7 @@ void lock_oracle::took(size_t key, const wish& what, const grant& given) {
             own->after = grace;
             own->bound |= !what.ttl;
         }
+        result = downgrade ? grant_kind::fresh : grant_kind::same;
         demand(downgrade || own->fence == given.fence, "P2", "a second hold has another fence");
         own->fence = given.fence;
         if (downgrade) {
@@ -140,6 +142,7 @@ void lock_oracle::took(size_t key, const wish& what, const grant& given) {
     demand(given.until == told, "P1", "an owner was told of another end than its grant has");
     demand(given.holds == holds, "I9", "holds are miscounted");
     won(of, what.actor);
+    return result;
 }
 
 // ---- queues -------------------------------------------------------------------------------------
@@ -182,7 +185,8 @@ void lock_oracle::ended(place& who) {
                    "a lock was handed on within its delay");
             const expected now = decide(of, who.wanted(), true);
             demand(now.what == answer::granted, "P1", "a lock was handed on that was not free");
-            return took(who.key_index, who.wanted(), who.given);
+            took(who.key_index, who.wanted(), who.given);
+            return;
         }
         case state::timed_out:
             return demand(who.deadline <= _now, "P5", "a wait ended before its deadline");
@@ -220,14 +224,17 @@ void lock_oracle::check_served(bool has_fences) {
                 continue;
             }
         }
-        throw violation("P4", "the first in line could be granted and waits");
+        throw violation("P4", "the first in line for " + each.plan->name + " in database " +
+                                  std::to_string(each.plan->database) +
+                                  " could be granted and waits");
     }
 }
 
 // ---- those who poll -----------------------------------------------------------------------------
 
 bool lock_oracle::is_eligible(const lock& of, const seat& who) const {
-    return who.asked >= 2 && _now - who.last <= 6 * who.longest_pause + 50ms + lateness &&
+    // Remembered for six pauses, and what was kept for it at the end of them for two more.
+    return who.asked >= 2 && _now - who.last <= 8 * who.longest_pause + 52ms + lateness &&
            (of.plan->policy.pollers == poller_rule::reserve ||
             _now - who.first >= of.plan->policy.starvation_after);
 }
@@ -244,15 +251,33 @@ nanoseconds lock_oracle::longest_pause(const lock& of) const {
     return longest;
 }
 
-void lock_oracle::refused(size_t key, uint32_t actor) {
+/// Who comes with another token over another connection is another client to everybody but itself.
+void lock_oracle::refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token) {
     lock& of = at(key);
     std::erase_if(of.seats, [&](const seat& each) { return _now - each.last > 5s; });
-    const auto its = std::ranges::find_if(
-        of.seats, [&](const seat& each) { return each.actor == actor && !each.has_won; });
-    if (its == of.seats.end()) {
-        of.seats.push_back({.actor = actor, .first = _now, .last = _now});
+    const auto is_its = [&](const seat& each) {
+        return each.token == token || (each.connection == connection && !each.keeps_token);
+    };
+    seat* its = nullptr;
+    for (seat& each : of.seats) {
+        if (each.actor == actor && !each.is_over) {
+            its = is_its(each) ? &each : its;
+            each.is_over = !is_its(each);
+        }
+    }
+    if (its == nullptr) {
+        of.seats.push_back({.actor = actor,
+                            .connection = connection,
+                            .token = std::string(token),
+                            .first = _now,
+                            .last = _now});
     } else {
-        its->longest_pause = std::max(its->longest_pause, _now - its->last);
+        const nanoseconds pause = _now - its->last;
+        its->keeps_token |= its->token == token;
+        its->token = token;
+        its->connection = connection;
+        its->longest_pause = std::max(its->longest_pause, pause);
+        its->recent_pause = std::max(its->recent_pause / 2, pause);
         its->last = _now;
         ++its->asked;
     }
@@ -269,7 +294,7 @@ void lock_oracle::refused(size_t key, uint32_t actor) {
 /// Somebody has a lock that was free.
 void lock_oracle::won(lock& of, uint32_t actor) {
     for (seat& each : of.seats) {
-        each.has_won |= each.actor == actor;
+        each.is_over |= each.actor == actor;
     }
 }
 
@@ -278,7 +303,7 @@ void lock_oracle::won(lock& of, uint32_t actor) {
 void lock_oracle::overtook(lock& of, uint32_t actor) {
     for (seat& each : of.seats) {
         const bool asks =
-            !each.has_won && is_eligible(of, each) && _now - each.last <= 2 * each.longest_pause;
+            !each.is_over && is_eligible(of, each) && _now - each.last <= 2 * each.recent_pause;
         if (!asks || each.actor == actor) {
             continue;
         }

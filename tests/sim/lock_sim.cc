@@ -142,12 +142,35 @@ std::vector<uint64_t> seeds_of(const arguments& what) {
     return seeds;
 }
 
+void print(const schedule& plan) {
+    for (const key_plan& each : plan.keys) {
+        const auto& policy = each.policy;
+        std::printf("key %s/%u: %s, %s after %d ms, max_hold %d, grace %d, lock_delay %d%s\n",
+                    each.name.c_str(), each.database,
+                    each.used_as == usage::lock   ? "lock"
+                    : each.used_as == usage::hash ? "hash"
+                                                  : "semaphore",
+                    policy.pollers == lockkeeper::shards::poller_rule::barge ? "barge" : "reserve",
+                    static_cast<int>(policy.starvation_after.count()),
+                    static_cast<int>(policy.max_hold.count()),
+                    static_cast<int>(policy.grace.count()),
+                    static_cast<int>(policy.lock_delay.count()), policy.renew ? ", renewed" : "");
+    }
+}
+
 /// What is broken, or nothing.
 std::optional<std::string> run(uint64_t seed, tally& counted) {
     try {
         schedule plan(seed);
+        if (counted.is_traced) {
+            print(plan);
+        }
         lock_world world(plan, counted);
-        world.run();
+        try {
+            world.run();
+        } catch (const violation& broken) {
+            return std::string(broken.what()) + " (" + world.clerk().doing() + ")";
+        }
         ++counted.schedules;
     } catch (const violation& broken) {
         return broken.what();

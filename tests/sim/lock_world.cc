@@ -95,7 +95,7 @@ void lock_world::arm_timer() {
     }
     _timer_at = *due;
     const nanoseconds late = _plan.random.chance(50) ? 0ns : _plan.random.between(0ms, lateness);
-    wake_at(std::max(*due, _now) + late, static_cast<uint32_t>(event::timer));
+    wake_at(std::max(*due, _now) + late, static_cast<uint32_t>(event::timer), ++_timer);
 }
 
 void lock_world::run() {
@@ -115,8 +115,16 @@ void lock_world::happen(const appointment& next) {
     ++_counted.events;
     switch (static_cast<event>(next.who)) {
         case event::timer:
+            if (next.alarm != _timer) {
+                return;  // set anew since, for an earlier time
+            }
             _timer_at = shards::end_of_time;
-            _clerk.advance();
+            if (_clerk.is_deferred()) {
+                _timer_at = _now + 1ms;
+                wake_at(_timer_at, next.who, ++_timer);
+            } else {
+                _clerk.advance();
+            }
             break;
         case event::clearing:
             _clerk.clear_away();

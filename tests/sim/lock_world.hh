@@ -99,6 +99,7 @@ private:
     std::priority_queue<appointment, std::vector<appointment>, std::greater<>> _agenda;
     instant _now = start;
     instant _timer_at = shards::end_of_time;
+    uint64_t _timer = 0;
     uint64_t _appointments = 0;
     uint64_t _connections = 0;
     std::vector<uint32_t> _cut_off;  ///< whose connection ends in this event
