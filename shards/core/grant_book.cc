@@ -402,6 +402,9 @@ void grant_book::stop_renewing(lock_entry& entry) {
 void grant_book::reschedule(lock_entry& entry, expiry_change end, instant now) {
     stop_renewing(entry);
     if (holder_list* const holders = entry.holders()) {
+        if (prune(entry, now)) {
+            return;
+        }
         for (holder_list::holder& each : holders->all()) {
             each.until = end.what == expiry_change::rule::at ? end.when : end_of_time;
         }
