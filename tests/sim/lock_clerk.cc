@@ -133,14 +133,16 @@ void lock_clerk::tell() {
 
 void lock_clerk::tell(place& who) {
     ++_ends;
-    _oracle.ended(who);
+    const auto kind = _oracle.ended(who);
     note(act::wait_ended, who.key_index, (static_cast<uint64_t>(who.how) << 32) + who.actor,
          who.owner);
     if (who.how == state::granted) {
         if (_listeners.is_unreachable(who)) {
             take_back(who);
         } else {
-            _beliefs.granted(who.key_index, told_of(who.wanted(), who.given, who.key_index), _now);
+            auto told = told_of(who.wanted(), who.given, who.key_index);
+            told.is_fresh = kind == lock_oracle::grant_kind::fresh;
+            _beliefs.granted(who.key_index, told, _now);
         }
         note(act::handed_on, who.key_index, who.given.fence, who.owner);
     }

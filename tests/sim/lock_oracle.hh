@@ -67,7 +67,8 @@ public:
     /// The error that a place in line should be refused with.
     std::optional<lock_error> expect_entry(const place& who) const;
     void entered(place& who);
-    void ended(place& who);
+    /// What kind of a grant it ended with, if it did.
+    std::optional<grant_kind> ended(place& who);
     /// A client was refused and may ask again.
     void refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token);
 

@@ -171,7 +171,7 @@ void lock_oracle::entered(place& who) {
     queue.insert(behind, &who);
 }
 
-void lock_oracle::ended(place& who) {
+std::optional<lock_oracle::grant_kind> lock_oracle::ended(place& who) {
     lock& of = at(who.key_index);
     const auto its = std::ranges::find(of.queue, &who);
     demand(its != of.queue.end(), "I11", "a wait ended that had ended before");
@@ -185,17 +185,19 @@ void lock_oracle::ended(place& who) {
                    "a lock was handed on within its delay");
             const expected now = decide(of, who.wanted(), true);
             demand(now.what == answer::granted, "P1", "a lock was handed on that was not free");
-            took(who.key_index, who.wanted(), who.given);
-            return;
+            return took(who.key_index, who.wanted(), who.given);
         }
         case state::timed_out:
-            return demand(who.deadline <= _now, "P5", "a wait ended before its deadline");
+            demand(who.deadline <= _now, "P5", "a wait ended before its deadline");
+            return std::nullopt;
         case state::cancelled:
-            return demand(who.asked_to_leave, "I11", "a wait was cancelled by nobody");
+            demand(who.asked_to_leave, "I11", "a wait was cancelled by nobody");
+            return std::nullopt;
         case state::refused: {
             const expected now = decide(of, who.wanted(), true);
-            return demand(now.what == answer::failed && now.error == who.error, "I11",
-                          "a wait was refused without a reason");
+            demand(now.what == answer::failed && now.error == who.error, "I11",
+                   "a wait was refused without a reason");
+            return std::nullopt;
         }
         default:
             throw violation("I11", "a wait ended in no way");
