@@ -471,9 +471,7 @@ void grant_book::client_left(uint64_t client, instant now) {
 }
 
 void grant_book::leave_behind(lock_entry& entry, uint64_t client, instant until, instant now) {
-    if (entry.expired(now)) {
-        return;  // whoever looks at it next will find that out
-    }
+    const bool is_over = entry.expired(now);  // whoever looks at it next will find that out
     if (holder_list* const holders = entry.holders()) {
         for (holder_list::holder& each : holders->all()) {
             if (each.bound && each.client == client) {
@@ -481,13 +479,13 @@ void grant_book::leave_behind(lock_entry& entry, uint64_t client, instant until,
                 each.until = std::min(each.until, until);
             }
         }
-        if (!prune(entry, now)) {
+        if (!is_over && !prune(entry, now)) {
             settle_expiry(entry, now);
         }
         return;
     }
     entry.clear(lock_entry::bound);
-    if (until >= until_of(entry)) {
+    if (is_over || until >= until_of(entry)) {
         return;
     }
     bool has_room = until > now;

@@ -374,7 +374,8 @@ void waiting_room::serve(lock_line& line, instant now) {
         }
     }
     if (last == service::try_soon) {
-        again = std::min(again, std::max(now + retry_interval, _keys.options().grants_from));
+        const instant opening = _keys.options().grants_from;
+        again = std::min(again, now < opening ? opening : now + retry_interval);
     }
     look_again(line, again);
 }
