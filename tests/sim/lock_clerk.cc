@@ -112,6 +112,9 @@ void lock_clerk::finish() {
         _table.settle(_now);
     }
     tell();
+    if (!has_fences()) {
+        _oracle.has_no_fences();
+    }
 }
 
 void lock_clerk::tell() {
@@ -295,7 +298,7 @@ void lock_clerk::advance() {
     note(act::advance, 0, 0);
     _table.advance(_now);
     finish();
-    _oracle.check_served(has_fences());
+    _oracle.check_served();
 }
 
 void lock_clerk::clear_away() {

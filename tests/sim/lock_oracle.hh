@@ -108,7 +108,9 @@ public:
 
     // ---- what must have happened by now
     /// P4: whoever is first in line and could be granted has been.
-    void check_served(bool has_fences);
+    void check_served();
+    /// There are none at this instant: the next look at a line may be a while away.
+    void has_no_fences() { _had_no_fence = _now; }
     void told_lost(size_t key, std::string_view owner, uint64_t fence, uint64_t client);
     /// The table has cleared away all that had ended: nobody is to be told any more.
     void check_told() const;
@@ -178,6 +180,7 @@ private:
     expected decide(const lock& of, const wish& what, bool has_fences) const;
     expected at_the_door(const lock& of, uint32_t actor, expected if_open) const;
     bool is_reserved_perhaps(const lock& of) const;
+    bool is_remembered(const seat& who) const;
     bool is_eligible(const lock& of, const seat& who) const;
     nanoseconds longest_pause(const lock& of) const;
     instant end_of(const lock& of, const wish& what) const;

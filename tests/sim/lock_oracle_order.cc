@@ -204,23 +204,20 @@ std::optional<lock_oracle::grant_kind> lock_oracle::ended(place& who) {
     }
 }
 
-void lock_oracle::check_served(bool has_fences) {
-    if (!has_fences) {
-        _had_no_fence = _now;
-    }
+void lock_oracle::check_served() {
     for (lock& each : _locks) {
         if (each.queue.empty()) {
             continue;
         }
         const place& first = *each.queue.front();
         demand(first.deadline > _now, "P4", "a wait goes on after its deadline");
-        const expected now = decide(each, first.wanted(), has_fences);
+        const expected now = decide(each, first.wanted(), true);
         if (now.what == answer::refused || _now <= each.closed_until + lateness ||
             _now <= _plan.options.grants_from + lateness || _now - _had_no_fence <= 20ms) {
             continue;
         }
         if (each.what == kind::none && is_reserved_perhaps(each)) {
-            const instant since = std::max(each.free_since, each.closed_until);
+            const instant since = std::max({each.free_since, each.closed_until, first.since});
             const auto patience = 2 * longest_pause(each) * (1 + each.seats.size()) + 4 * lateness;
             if (_now - since <= patience) {
                 continue;
@@ -234,11 +231,14 @@ void lock_oracle::check_served(bool has_fences) {
 
 // ---- those who poll -----------------------------------------------------------------------------
 
+/// For six pauses, and what was kept for it at the end of them for two more.
+bool lock_oracle::is_remembered(const seat& who) const {
+    return who.asked >= 2 && _now - who.last <= 8 * who.longest_pause + 52ms + lateness;
+}
+
 bool lock_oracle::is_eligible(const lock& of, const seat& who) const {
-    // Remembered for six pauses, and what was kept for it at the end of them for two more.
-    return who.asked >= 2 && _now - who.last <= 8 * who.longest_pause + 52ms + lateness &&
-           (of.plan->policy.pollers == poller_rule::reserve ||
-            _now - who.first >= of.plan->policy.starvation_after);
+    return is_remembered(who) && (of.plan->policy.pollers == poller_rule::reserve ||
+                                  _now - who.first >= of.plan->policy.starvation_after);
 }
 
 bool lock_oracle::is_reserved_perhaps(const lock& of) const {
@@ -256,7 +256,7 @@ nanoseconds lock_oracle::longest_pause(const lock& of) const {
 /// Who comes with another token over another connection is another client to everybody but itself.
 void lock_oracle::refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token) {
     lock& of = at(key);
-    std::erase_if(of.seats, [&](const seat& each) { return _now - each.last > 5s; });
+    std::erase_if(of.seats, [&](const seat& each) { return each.is_over && !is_remembered(each); });
     const auto is_its = [&](const seat& each) {
         return each.token == token || (each.connection == connection && !each.keeps_token);
     };
