@@ -55,6 +55,9 @@ public:
     };
     /// The lock is free: for whom to keep it. Nothing if for nobody.
     std::optional<reservation> reserve(const lock_policy& policy, instant now) const;
+    /// It has ended and nobody came: those who had their chance go to the end of the order. Else a
+    /// client that has gone would keep the lock from those who still ask, time after time.
+    void missed(const reservation& kept, const lock_policy& policy, instant now);
     /// Whether a reservation is for this one.
     bool is_for(const reservation& kept, const lock_policy& policy, caller who, instant now) const;
 
@@ -97,6 +100,8 @@ private:
         }
     };
 
+    bool is_for(const reservation& kept, const lock_policy& policy, uint64_t place, const seat& its,
+                instant now) const;
     /// The token under which its seat stands.
     std::optional<uint64_t> place_of(caller who) const;
     seat* sit_down(caller who, instant now);

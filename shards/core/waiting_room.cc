@@ -346,6 +346,7 @@ void waiting_room::serve(lock_line& line, instant now) {
     const bool lapsed =
         line.kept && line.kept->until <= now && !planted(fault::reservation_never_ends);
     if (lapsed) {
+        line.polling.missed(*line.kept, *line.policy, now);
         line.kept.reset();
     }
     line.polling.sweep(now);
@@ -511,7 +512,8 @@ std::optional<std::string> waiting_room::verify(instant now) {
         if (entry != nullptr && !entry->has(lock_entry::awaited)) {
             broken = "an entry does not know that somebody is in line for it";
         }
-        if (entry == nullptr && line.heap_index == not_in_heap) {
+        // The look just now may have found it expired, and stirred the line.
+        if (entry == nullptr && line.heap_index == not_in_heap && !line.is_linked()) {
             broken = "a lock is free, somebody is in line, and nobody will look";
         }
         if (entry != nullptr && !line.queue.empty() && grant_book::next_end(*entry) &&
