@@ -37,7 +37,7 @@ void lock_beliefs::granted(size_t key, const told& what, instant now) {
     auto after = what.after;
     if (known == nullptr) {
         known = &of.all.emplace_back();
-    } else if (!what.is_fresh && !after) {
+    } else if (!after) {
         after = known->after;  // another hold of a lock that ends with its connection
     }
     *known = {.owner = std::string(what.owner),

@@ -181,6 +181,7 @@ private:
     expected at_the_door(const lock& of, uint32_t actor, expected if_open) const;
     bool is_reserved_perhaps(const lock& of) const;
     bool is_remembered(const seat& who) const;
+    bool has_waited(const lock& of, const seat& who) const;
     bool is_eligible(const lock& of, const seat& who) const;
     nanoseconds longest_pause(const lock& of) const;
     instant end_of(const lock& of, const wish& what) const;

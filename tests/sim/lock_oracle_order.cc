@@ -64,7 +64,8 @@ expected lock_oracle::at_the_door(const lock& of, uint32_t actor, expected if_op
         return expected::to(answer::refused);
     }
     const auto its = std::ranges::find_if(of.seats, [&](const seat& each) {
-        return each.actor == actor && !each.is_over && is_eligible(of, each);
+        // Who comes back late may find that its seat has not been cleared away yet.
+        return each.actor == actor && !each.is_over && each.asked >= 2 && has_waited(of, each);
     });
     // Nobody is in line but those whose time is over, if the table has noticed that.
     const bool all_late =
@@ -237,8 +238,13 @@ bool lock_oracle::is_remembered(const seat& who) const {
 }
 
 bool lock_oracle::is_eligible(const lock& of, const seat& who) const {
-    return is_remembered(who) && (of.plan->policy.pollers == poller_rule::reserve ||
-                                  _now - who.first >= of.plan->policy.starvation_after);
+    return is_remembered(who) && has_waited(of, who);
+}
+
+/// For long enough to be preferred to those who came later.
+bool lock_oracle::has_waited(const lock& of, const seat& who) const {
+    return of.plan->policy.pollers == poller_rule::reserve ||
+           _now - who.first >= of.plan->policy.starvation_after;
 }
 
 bool lock_oracle::is_reserved_perhaps(const lock& of) const {
@@ -304,8 +310,10 @@ void lock_oracle::won(lock& of, uint32_t actor) {
 /// others may come before it once, or twice; those who have gone are waited for a few times.
 void lock_oracle::overtook(lock& of, uint32_t actor) {
     for (seat& each : of.seats) {
-        const bool asks =
-            !each.is_over && is_eligible(of, each) && _now - each.last <= 2 * each.recent_pause;
+        // Only who asks at regular intervals can be waited for.
+        const bool is_steady = (each.asked - 1) * each.recent_pause <= 3 * (each.last - each.first);
+        const bool asks = !each.is_over && is_steady && is_eligible(of, each) &&
+                          _now - each.last <= 2 * each.recent_pause;
         if (!asks || each.actor == actor) {
             continue;
         }
