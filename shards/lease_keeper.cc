@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 
 /// Of a command, after a round that found no majority.
 constexpr auto pause_before_retry = 5ms;
+/// How long a key is kept that many want and nobody has.
+constexpr auto linger = 10ms;
 
 using phase = lease::phase;
 
@@ -110,7 +112,7 @@ void lease_keeper::with(record& one, instant now, Work work) {
         group.carry_out(each, one.key());
     }
     _out = std::move(out);
-    const instant due = one.held.wake_at(group.rules());
+    const instant due = std::min(one.held.wake_at(group.rules()), one.lingers_until);
     if (due != end_of_time) {
         _due.set(one, due);
     } else if (one.heap_index != not_in_heap) {
@@ -220,6 +222,12 @@ void lease_keeper::on_due() {
         auto& one = static_cast<record&>(_due.top());
         _due.remove(one);
         const phase before = one.held.state();
+        if (std::exchange(one.lingers_until, std::max(one.lingers_until, now)) <= now) {
+            one.was_awaited = false;
+            one.lingers_until = end_of_time;
+            one.is_idle = true;
+            _idle.push_back(&one);
+        }
         with(one, now, [](lease& held, const lease_turn& turn) { held.on_time(turn); });
         const phase state = one.held.state();
         if ((state == phase::elsewhere || state == phase::unreachable || state == phase::lost) &&
@@ -256,6 +264,7 @@ void lease_keeper::try_again(record& one, instant now) {
 /// The first in line is the one that is served now; if there are more, the lock is handed on soon.
 void lease_keeper::expect_next(const lock_key& key, lease& held, const lease_rules& rules) {
     const lock_line* const line = _table.line_of(key);
+    find(key)->was_awaited = line != nullptr && !line->queue.empty();
     if (line == nullptr || line->queue.size() < 2) {
         return held.expect(0ns, rules);
     }
@@ -284,6 +293,7 @@ std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until, 
                            .until = until});
     } else {
         one->is_idle = false;
+        one->lingers_until = end_of_time;
     }
     return number;
 }
@@ -337,6 +347,15 @@ void lease_keeper::give_back_idle(instant now) {
         const bool was_taken = !std::exchange(one->is_idle, false);
         const lock_line* const line = _table.line_of(key);
         if (was_taken || _table.exists(key, now) || (line != nullptr && !line->queue.empty())) {
+            continue;
+        }
+        if (one->held.state() == phase::held && one->was_awaited && !_stopped) {
+            // Who was served from a line will often stand in it again: the key is kept for a
+            // moment.
+            one->lingers_until = now + linger;
+            _due.set(*one, std::min(one->lingers_until,
+                                    one->held.wake_at(_groups[one->stripe]->rules())));
+            schedule(now);
             continue;
         }
         if (one->held.state() == phase::held) {

@@ -255,10 +255,12 @@ ss::future<> stripe_group::greet(uint32_t index) {
     one.generation = told->generation;
     one.whom = {.run_id = told->facts.run_id, .fingerprint = _options.fingerprint};
     auto facts = to_facts(told->facts);
-    facts.same_as_another = std::ranges::any_of(_voters, [&](const auto& other) {
-        return other.get() != &one && other->whom.run_id == one.whom.run_id &&
-               other->standing.status() != admission::state::disconnected;
-    });
+    if (facts.cluster || facts.role != "master") {
+        // It would not take our scripts. No need of them to know that it may not vote.
+        one.standing.on_handshake(facts, read_clock());
+        note_standing(index);
+        co_return;
+    }
     const auto texts = script_texts(one.whom);
     const auto loaded =
         co_await load_scripts(who, std::vector<std::string>(texts.begin(), texts.end()),
@@ -276,6 +278,11 @@ ss::future<> stripe_group::greet(uint32_t index) {
         one.standing.on_failed_step(read_clock());
         co_return;
     }
+    // Asked and told in one step: of two that are the same, one finds the other.
+    facts.same_as_another = std::ranges::any_of(_voters, [&](const auto& other) {
+        return other.get() != &one && other->whom.run_id == one.whom.run_id &&
+               other->standing.status() != admission::state::disconnected;
+    });
     one.standing.on_handshake(facts, read_clock());
     note_standing(index);
     send_pending(index);

@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "shards/core/planted.hh"
+
 namespace lockkeeper::shards {
 namespace {
 
@@ -35,7 +37,8 @@ instant grant_book::end_of(const grant_request& request, instant now) const {
         return now + *request.ttl;
     }
     const milliseconds most = _policies.of(request.key.name).max_hold;
-    return most > milliseconds::zero() ? now + most : end_of_time;
+    return most > milliseconds::zero() && !planted(fault::max_hold_ignored) ? now + most
+                                                                            : end_of_time;
 }
 
 lock_result<grant_outcome> grant_book::take(const grant_request& request, instant now) {
@@ -112,6 +115,8 @@ void grant_book::attach(lock_entry& entry, const grant_request& request, instant
     const lock_policy& policy = _policies.of(request.key.name);
     if (!request.ttl) {
         _bound.add(request.client, entry, policy.grace);
+    } else if (planted(fault::hand_off_on_disconnect) && entry.text() != nullptr) {
+        _bound.add(request.client, entry, milliseconds::zero());
     } else if (request.is_parked && policy.renew) {
         keep_alive(entry, *request.ttl, now);
     }
@@ -182,6 +187,10 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
     }
     holder_list::holder* const own = holders.find(request.owner);
     if (request.mode == lock_mode::exclusive) {
+        if (own != nullptr && planted(fault::upgrade_allowed)) {
+            holders.add_hold(*own);
+            return granted(own->fence, own->until, own->holds);
+        }
         if (own != nullptr) {
             return std::unexpected(lock_error::upgrade);
         }
@@ -285,11 +294,11 @@ lock_result<std::optional<int64_t>> grant_book::release(const lock_key& key, std
         return std::nullopt;
     }
     if (const std::string* const text = entry->text()) {
-        if (*text != owner) {
+        if (*text != owner && !planted(fault::release_without_owner_check)) {
             return std::nullopt;
         }
         ++counted.releases;
-        if (entry->holds > 1) {
+        if (entry->holds > 1 && !planted(fault::holds_not_counted)) {
             --entry->holds;
             _keys.changed(*entry);
             return entry->holds;
@@ -344,7 +353,7 @@ lock_result<std::optional<instant>> grant_book::extend(const lock_key& key, std:
     }
     const instant until = now + ttl;
     if (const std::string* const text = entry->text()) {
-        if (*text != owner) {
+        if (*text != owner && !planted(fault::extend_without_owner_check)) {
             return std::nullopt;
         }
         _keys.reserve_expiry(*entry, expiry_change::at(until));
@@ -383,8 +392,19 @@ bool grant_book::break_lock(const lock_key& key, instant now) {
     return true;
 }
 
+void grant_book::stop_renewing(lock_entry& entry) {
+    if (entry.has(lock_entry::bound) && !entry.has(lock_entry::native) &&
+        _bound.remove(entry.client, entry)) {
+        entry.clear(lock_entry::bound);
+    }
+}
+
 void grant_book::reschedule(lock_entry& entry, expiry_change end, instant now) {
+    stop_renewing(entry);
     if (holder_list* const holders = entry.holders()) {
+        if (prune(entry, now)) {
+            return;
+        }
         for (holder_list::holder& each : holders->all()) {
             each.until = end.what == expiry_change::rule::at ? end.when : end_of_time;
         }
@@ -444,15 +464,14 @@ void grant_book::keep_alive(lock_entry& entry, milliseconds ttl, instant now) {
 }
 
 void grant_book::client_left(uint64_t client, instant now) {
-    while (const auto next = _bound.take_one(client)) {
+    while (const auto next =
+               planted(fault::bound_outlives_connection) ? std::nullopt : _bound.take_one(client)) {
         leave_behind(*next->entry, client, now + next->after, now);
     }
 }
 
 void grant_book::leave_behind(lock_entry& entry, uint64_t client, instant until, instant now) {
-    if (entry.expired(now)) {
-        return;  // whoever looks at it next will find that out
-    }
+    const bool is_over = entry.expired(now);  // whoever looks at it next will find that out
     if (holder_list* const holders = entry.holders()) {
         for (holder_list::holder& each : holders->all()) {
             if (each.bound && each.client == client) {
@@ -460,13 +479,13 @@ void grant_book::leave_behind(lock_entry& entry, uint64_t client, instant until,
                 each.until = std::min(each.until, until);
             }
         }
-        if (!prune(entry, now)) {
+        if (!is_over && !prune(entry, now)) {
             settle_expiry(entry, now);
         }
         return;
     }
     entry.clear(lock_entry::bound);
-    if (until >= until_of(entry)) {
+    if (is_over || until >= until_of(entry)) {
         return;
     }
     bool has_room = until > now;
@@ -514,7 +533,7 @@ std::optional<instant> grant_book::next_end(lock_entry& entry) {
 }
 
 void grant_book::lose(lock_entry& entry, std::string_view owner, uint64_t fence, uint64_t client) {
-    if (!entry.has(lock_entry::native)) {
+    if (!entry.has(lock_entry::native) || planted(fault::loss_untold)) {
         return;
     }
     ++counted.lost;

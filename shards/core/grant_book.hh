@@ -49,6 +49,9 @@ public:
     /// EXPIRE and PERSIST of a lock, whoever holds it: all of them end then. To be called after
     /// keyspace::reserve_expiry.
     void reschedule(lock_entry& entry, expiry_change end, instant now);
+    /// Somebody gives a lock an end of its own, which counts from now on: also when its connection
+    /// ends, and also against the policy `renew`.
+    void stop_renewing(lock_entry& entry);
     /// A plain lock goes over to another connection of its owner.
     void move_to(lock_entry& entry, uint64_t client);
 

@@ -23,13 +23,15 @@ void holder_list::add(holder one) {
     const uint64_t permits = one.permits * static_cast<uint64_t>(one.holds);
     _holders.push_back(std::move(one));
     _permits_taken += permits;
-    assert(_mode != lock_mode::permits || _permits_taken <= _of);
+    assert(_mode != lock_mode::permits || _permits_taken <= _of ||
+           planted(fault::one_permit_too_many));
 }
 
 void holder_list::add_hold(holder& one) {
     ++one.holds;
     _permits_taken += one.permits;
-    assert(_mode != lock_mode::permits || _permits_taken <= _of);
+    assert(_mode != lock_mode::permits || _permits_taken <= _of ||
+           planted(fault::one_permit_too_many));
 }
 
 bool holder_list::drop_hold(holder& one) {

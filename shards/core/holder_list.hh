@@ -8,6 +8,7 @@
 
 #include "shards/core/clock.hh"
 #include "shards/core/grant_types.hh"
+#include "shards/core/planted.hh"
 
 namespace lockkeeper::shards {
 
@@ -31,7 +32,9 @@ public:
     uint32_t of() const { return _of; }
     bool empty() const { return _holders.empty(); }
     size_t size() const { return _holders.size(); }
-    uint64_t permits_free() const { return _of - _permits_taken; }
+    uint64_t permits_free() const {
+        return _of - _permits_taken + (planted(fault::one_permit_too_many) ? 1 : 0);
+    }
 
     holder* find(std::string_view owner);
     /// After it the next add() cannot throw.

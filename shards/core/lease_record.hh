@@ -31,7 +31,9 @@ public:
     const uint32_t database;
     const uint32_t stripe;
     lease held{};
-    bool is_idle = false;  ///< its entry has gone: to be looked at when the command is over
+    bool is_idle = false;      ///< its entry has gone: to be looked at when the command is over
+    bool was_awaited = false;  ///< somebody was in line for it at its last grant
+    instant lingers_until = end_of_time;  ///< nobody has it: kept for a moment, see lease_keeper
 
     lease_record* next = nullptr;       ///< in its bucket; belongs to node_map
     instant expiry{};                   ///< when it has something to do; belongs to the heap

@@ -109,6 +109,9 @@ lock_result<void> lock_table::replace_text(lock_entry& entry, std::string_view v
         entry.client = 0;
         _keys.give_fence(entry, now);
     }
+    if (expiry.what != expiry_change::rule::keep) {
+        _grants.stop_renewing(entry);
+    }
     entry.clear(lock_entry::orphaned);
     entry.value = std::move(copy);
     _keys.change_expiry(entry, expiry, now);
@@ -139,7 +142,7 @@ lock_result<std::optional<std::string_view>> lock_table::get(const lock_key& key
 lock_result<compare_outcome> lock_table::remove_if(const remove_if_request& request, instant now) {
     lock_entry* const entry = _keys.find(request.key, now);
     if (entry == nullptr) {
-        _room.gave_up(request.key, caller_of(request.key, 0, request.comparand).token, now);
+        _room.gave_up(request.key, caller::of(request.key, 0, request.comparand).token, now);
         return compare_outcome::absent;
     }
     const std::string* const text = entry->text();
@@ -148,7 +151,7 @@ lock_result<compare_outcome> lock_table::remove_if(const remove_if_request& requ
     }
     const bool equal = *text == request.comparand;
     if (equal != (request.compare == comparison::equal)) {
-        _room.gave_up(request.key, caller_of(request.key, 0, request.comparand).token, now);
+        _room.gave_up(request.key, caller::of(request.key, 0, request.comparand).token, now);
         return compare_outcome::refused;
     }
     _keys.remove(*entry, now,
@@ -177,13 +180,13 @@ lock_result<compare_outcome> lock_table::expire_if_equal(const expire_if_equal_r
     switch (request.what) {
         case change::until:
             _keys.reserve_expiry(*entry, expiry_change::at(request.when));
-            _keys.change_expiry(*entry, expiry_change::at(request.when), now);
+            _grants.reschedule(*entry, expiry_change::at(request.when), now);
             break;
         case change::extend:
-            _keys.change_expiry(*entry, expiry_change::at(entry->expiry + request.by), now);
+            _grants.reschedule(*entry, expiry_change::at(entry->expiry + request.by), now);
             break;
         case change::persist:
-            _keys.change_expiry(*entry, expiry_change::never(), now);
+            _grants.reschedule(*entry, expiry_change::never(), now);
             break;
     }
     return compare_outcome::done;

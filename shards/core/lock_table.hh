@@ -208,7 +208,6 @@ private:
     bool is_resent(const lock_entry& entry, const set_request& request) const;
     void taken_again(lock_entry& entry, const set_request& request, instant now);
     void keep_alive_by_policy(lock_entry& entry, expiry_change expiry, instant now);
-    static caller caller_of(const lock_key& key, uint64_t client, std::string_view token);
 
     policy_book _policies;
     keyspace _keys;

@@ -2,24 +2,20 @@
 #include <new>
 
 #include "shards/core/lock_table.hh"
+#include "shards/core/planted.hh"
 
 /// Locks with owners and queues, and clients of Redis that come to the same locks.
 namespace lockkeeper::shards {
 
-/// The key's own hash is secret, so nobody can make tokens collide.
-caller lock_table::caller_of(const lock_key& key, uint64_t client, std::string_view token) {
-    return {.client = client, .token = siphash<1, 3>(token, {.low = key.hash.value, .high = 1})};
-}
-
 bool lock_table::may_take(const lock_key& key, uint64_t client, std::string_view token,
                           instant now) {
     return (_room.lines() == 0 && _keys.leases() == nullptr) ||
-           _room.may_take(key, caller_of(key, client, token), now);
+           _room.may_take(key, caller::of(key, client, token), now);
 }
 
 void lock_table::was_refused(const lock_key& key, uint64_t client, std::string_view token,
                              instant now) {
-    _room.refused(key, _keys.find(key, now), caller_of(key, client, token), now);
+    _room.refused(key, _keys.find(key, now), caller::of(key, client, token), now);
 }
 
 void lock_table::refuse_line(const lock_key& key, lock_error error, instant now) {
@@ -50,7 +46,8 @@ lock_result<grant_outcome> lock_table::take(const grant_request& request, if_ref
         entry == nullptr
             ? !may_take(request.key, request.client, request.owner, now)
             : _room.has_queue(request.key) &&
-                  (request.is_parked || !_grants.holds(request.key, request.owner, now));
+                  (request.is_parked || !_grants.holds(request.key, request.owner, now)) &&
+                  !(request.mode == lock_mode::shared && planted(fault::reader_overtakes_writer));
     grant_outcome outcome;
     if (must_queue) {
         entry = _keys.find(request.key, now);
@@ -63,7 +60,7 @@ lock_result<grant_outcome> lock_table::take(const grant_request& request, if_ref
         outcome = *tried;
     }
     if (outcome.granted && _room.lines() > 0) {
-        _room.took(request.key, caller_of(request.key, request.client, request.owner),
+        _room.took(request.key, caller::of(request.key, request.client, request.owner),
                    *_keys.find(request.key, now));
     }
     if (!outcome.granted && then == if_refused::may_ask_again) {
@@ -76,7 +73,7 @@ lock_result<std::optional<int64_t>> lock_table::release_hold(const lock_key& key
                                                              std::string_view owner, instant now) {
     auto left = _grants.release(key, owner, now);
     if (left && !*left && _room.lines() > 0) {
-        _room.gave_up(key, caller_of(key, 0, owner).token, now);
+        _room.gave_up(key, caller::of(key, 0, owner).token, now);
     }
     return left;
 }
@@ -101,7 +98,7 @@ void lock_table::taken(lock_entry& entry, const lock_key& key, std::string_view 
     }
     ++_grants.counted.grants;
     if (_room.lines() > 0) {
-        _room.took(key, caller_of(key, client, value), entry);
+        _room.took(key, caller::of(key, client, value), entry);
     }
 }
 
@@ -133,8 +130,8 @@ void lock_table::taken_again(lock_entry& entry, const set_request& request, inst
 
 bool lock_table::is_resent(const lock_entry& entry, const set_request& request) const {
     const auto* const text = std::get_if<std::string>(&entry.value);
-    return entry.has(lock_entry::orphaned) && text != nullptr && *text == request.value &&
-           request.client != entry.client;
+    return (entry.has(lock_entry::orphaned) || planted(fault::resend_without_orphan)) &&
+           text != nullptr && *text == request.value && request.client != entry.client;
 }
 
 void lock_table::orphan(const lock_key& key, uint64_t client, instant now) {

@@ -27,7 +27,7 @@ lock_result<acquire_outcome> lock_table::acquire(const reentrant_request& reques
             return std::unexpected(created.error());
         }
         if (*created != nullptr && _room.lines() > 0) {
-            _room.took(request.key, caller_of(request.key, 0, request.owner), **created);
+            _room.took(request.key, caller::of(request.key, 0, request.owner), **created);
         }
         return acquire_outcome{.won = true, .holds = 1};
     }

@@ -52,6 +52,34 @@ enum class fault : uint8_t {
     horizon_read_at_once,  ///< before the rounds under way have ended
     horizon_of_one_master,
 
+    // Queues of the lock table.
+    lifo_queue,
+    priority_ignored,
+    hand_off_without_a_look,  ///< the first in line gets the lock whoever holds it
+    reader_overtakes_writer,
+    dead_waiter_stays,  ///< in line, although its client has left
+    late_waiter_granted,
+    deadline_ignored,
+    freed_line_not_stirred,
+    moved_end_not_noticed,  ///< EXPIRE while somebody waits
+    flush_forgets_waiters,
+    reservation_ignored,
+    reservation_never_ends,
+
+    // Owners of the lock table.
+    release_without_owner_check,
+    extend_without_owner_check,
+    one_permit_too_many,
+    upgrade_allowed,
+    holds_not_counted,
+    fence_not_raised,  ///< at a hand-off
+    bound_outlives_connection,
+    max_hold_ignored,
+    lock_delay_ignored,
+    loss_untold,
+    resend_without_orphan,  ///< a SET NX of the holder is won, whether or not it knows that it
+                            ///< holds
+
     count_,
 };
 

@@ -174,9 +174,21 @@ bool seats::is_for(const reservation& kept, const lock_policy& policy, caller wh
     if (!place) {
         return false;
     }
-    const seat& its = _by_token.at(*place);
-    return kept.token ? *kept.token == *place
+    return is_for(kept, policy, *place, _by_token.at(*place), now);
+}
+
+bool seats::is_for(const reservation& kept, const lock_policy& policy, uint64_t place,
+                   const seat& its, instant now) const {
+    return kept.token ? *kept.token == place
                       : its.starves(policy, now) && its.since <= kept.came_by;
+}
+
+void seats::missed(const reservation& kept, const lock_policy& policy, instant now) {
+    for (auto& [token, each] : _by_token) {
+        if (is_for(kept, policy, token, each, now) && now - each.last >= kept_for(each.pause)) {
+            each.since = now;
+        }
+    }
 }
 
 instant seats::oldest() const {

@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
 #include "shards/core/clock.hh"
+#include "shards/core/key_hash.hh"
 #include "shards/core/lock_policy.hh"
+#include "shards/core/lock_types.hh"
 
 namespace lockkeeper::shards {
 
@@ -15,6 +18,12 @@ namespace lockkeeper::shards {
 struct caller {
     uint64_t client = 0;  ///< its connection; 0: nobody whom we could recognise
     uint64_t token = 0;   ///< hash of the owner that it names
+
+    /// The key's own hash is secret, so nobody can make tokens collide.
+    static caller of(const lock_key& key, uint64_t client, std::string_view owner) {
+        return {.client = client,
+                .token = siphash<1, 3>(owner, {.low = key.hash.value, .high = 1})};
+    }
 };
 
 /// The remembered places of clients that wait for one key by asking again and again.
@@ -46,6 +55,9 @@ public:
     };
     /// The lock is free: for whom to keep it. Nothing if for nobody.
     std::optional<reservation> reserve(const lock_policy& policy, instant now) const;
+    /// It has ended and nobody came: those who had their chance go to the end of the order. Else a
+    /// client that has gone would keep the lock from those who still ask, time after time.
+    void missed(const reservation& kept, const lock_policy& policy, instant now);
     /// Whether a reservation is for this one.
     bool is_for(const reservation& kept, const lock_policy& policy, caller who, instant now) const;
 
@@ -88,6 +100,8 @@ private:
         }
     };
 
+    bool is_for(const reservation& kept, const lock_policy& policy, uint64_t place, const seat& its,
+                instant now) const;
     /// The token under which its seat stands.
     std::optional<uint64_t> place_of(caller who) const;
     seat* sit_down(caller who, instant now);

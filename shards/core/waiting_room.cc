@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "shards/core/planted.hh"
+
 namespace lockkeeper::shards {
 namespace {
 
@@ -116,7 +118,7 @@ bool waiting_room::may_take(const lock_key& key, caller who, instant now) {
         return false;
     }
     // Whoever it is kept for has asked for longer than those who wait.
-    return line->kept && line->kept->until > now
+    return line->kept && line->kept->until > now && !planted(fault::reservation_ignored)
                ? line->polling.is_for(*line->kept, *line->policy, who, now)
                : line->queue.empty();
 }
@@ -218,14 +220,15 @@ lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant 
     who.line = line;
     who.since = now;
     who.how = waiter::state::waiting;
-    auto place = line->queue.end();
-    while (place != line->queue.begin() && std::prev(place)->priority < who.priority) {
+    auto place = planted(fault::lifo_queue) ? line->queue.begin() : line->queue.end();
+    while (place != line->queue.begin() && std::prev(place)->priority < who.priority &&
+           !planted(fault::priority_ignored)) {
         --place;
     }
     line->queue.insert(place, who);
     ++_waiters;
     ++_grants.counted.waits;
-    if (who.deadline != end_of_time) {
+    if (who.deadline != end_of_time && !planted(fault::deadline_ignored)) {
         _deadlines.set(who, who.deadline);
     }
     if (lock_entry* const entry = _keys.find(key, now)) {
@@ -261,6 +264,9 @@ void waiting_room::end(waiter& who, waiter::state how) {
 
 void waiting_room::leave(waiter& who, waiter::state how, lock_error error, instant now) {
     lock_line& line = *who.line;
+    if (how == waiter::state::cancelled && planted(fault::dead_waiter_stays)) {
+        return;
+    }
     const bool was_first = &line.queue.front() == &who;
     who.error = error;
     end(who, how);
@@ -289,7 +295,8 @@ void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
         const lock_line* const waiting = find(key);
         _keys.leases()->gone(key, waiting != nullptr && !waiting->queue.empty(), now);
     }
-    const bool delays = why == reason::expired && entry.has(lock_entry::delays);
+    const bool delays = why == reason::expired && entry.has(lock_entry::delays) &&
+                        !planted(fault::lock_delay_ignored);
     if (!entry.has(lock_entry::awaited) && !delays) {
         return;
     }
@@ -308,12 +315,15 @@ void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
     if (delays) {
         line->closed_until = std::max(line->closed_until, now + line->policy->lock_delay);
     }
+    if (why == reason::released && planted(fault::freed_line_not_stirred)) {
+        return;
+    }
     stir(*line);
 }
 
 void waiting_room::rescheduled(lock_entry& entry, instant) {
     lock_line* const line = find({entry.database(), entry.name(), key_hash{entry.hash()}});
-    if (line != nullptr) {
+    if (line != nullptr && !planted(fault::moved_end_not_noticed)) {
         stir(*line);
     }
 }
@@ -328,7 +338,7 @@ void waiting_room::stir(const lock_key& key) {
 void waiting_room::flushing(uint32_t database) {
     _grants.flushing(database);
     for_each([&](lock_line& line) {
-        if (line.database == database) {
+        if (line.database == database && !planted(fault::flush_forgets_waiters)) {
             stir(line);
         }
     });
@@ -349,8 +359,10 @@ void waiting_room::serve_stirred(instant now) {
 }
 
 void waiting_room::serve(lock_line& line, instant now) {
-    const bool lapsed = line.kept && line.kept->until <= now;
+    const bool lapsed =
+        line.kept && line.kept->until <= now && !planted(fault::reservation_never_ends);
     if (lapsed) {
+        line.polling.missed(*line.kept, *line.policy, now);
         line.kept.reset();
     }
     line.polling.sweep(now);
@@ -379,7 +391,8 @@ void waiting_room::serve(lock_line& line, instant now) {
         }
     }
     if (last == service::try_soon) {
-        again = std::min(again, std::max(now + retry_interval, _keys.options().grants_from));
+        const instant opening = _keys.options().grants_from;
+        again = std::min(again, now < opening ? opening : now + retry_interval);
     }
     if (last == service::needs_lease) {
         again = std::min(again, now + lease_interval);  // a change of the lease stirs it sooner
@@ -393,7 +406,8 @@ bool waiting_room::keep_free(lock_line& line, instant now, bool lapsed) {
         return true;
     }
     if (line.kept) {
-        look_again(line, line.kept->until);
+        look_again(
+            line, planted(fault::reservation_never_ends) ? now + sweep_interval : line.kept->until);
         return true;
     }
     // Who waits has stood here longer, or somebody polls in vain and did not come when it was kept
@@ -414,7 +428,13 @@ bool waiting_room::keep_free(lock_line& line, instant now, bool lapsed) {
 
 waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
     waiter& first = line.queue.front();
-    if (first.deadline <= now) {
+    if (planted(fault::hand_off_without_a_look)) {
+        if (lock_entry* const entry = _keys.find(line.key(), now)) {
+            _keys.remove(*entry, now, reason::released);
+        }
+    }
+    if (first.deadline <= now && !planted(fault::late_waiter_granted) &&
+        !planted(fault::deadline_ignored)) {
         end(first, waiter::state::timed_out);
         return service::served;
     }
@@ -439,6 +459,9 @@ waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
         assert(first.given.until > now);  // I3
     } catch (const std::bad_alloc&) {
         return service::try_soon;
+    }
+    if (!line.polling.empty()) {
+        line.polling.took(caller::of(line.key(), first.client, first.owner));
     }
     ++line.hand_offs;
     end(first, waiter::state::granted);
@@ -511,7 +534,8 @@ std::optional<std::string> waiting_room::verify(instant now) {
         if (entry != nullptr && !entry->has(lock_entry::awaited)) {
             broken = "an entry does not know that somebody is in line for it";
         }
-        if (entry == nullptr && line.heap_index == not_in_heap) {
+        // The look just now may have found it expired, and stirred the line.
+        if (entry == nullptr && line.heap_index == not_in_heap && !line.is_linked()) {
             broken = "a lock is free, somebody is in line, and nobody will look";
         }
         if (entry != nullptr && !line.queue.empty() && grant_book::next_end(*entry) &&

@@ -6,7 +6,7 @@ import unittest
 
 from native_support import NativeCase
 from scripts_test import COMPARE_AND_DELETE, SHA
-from support import PATIENCE, Client, Lockkeeper, encode, main
+from support import ON_FLEET, PATIENCE, Client, Lockkeeper, encode, main
 
 MINUTE = 60_000
 
@@ -353,6 +353,7 @@ policies:
         self.assertEqual(holder.read(), [b"lk.lost", b"held:k", b"me", fence])
 
 
+@unittest.skipIf(ON_FLEET, "about locks in memory")
 class Embedded(unittest.TestCase):
     def test_no_lock_is_given_so_soon_after_the_start(self):
         with Lockkeeper(config="embedded: {start_delay: 1500ms}") as server, Client(server.port) as client:

@@ -17,6 +17,9 @@ import unittest
 # Long enough for a loaded machine; nothing waits that long unless it is broken.
 PATIENCE = 60
 
+# Whether the servers under test have masters behind them; see Lockkeeper.
+ON_FLEET = int(os.environ.get("LOCKKEEPER_MASTERS", 0)) > 0
+
 
 def free_port():
     with socket.socket() as probe:

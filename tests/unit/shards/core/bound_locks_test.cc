@@ -193,6 +193,27 @@ BOOST_AUTO_TEST_CASE(a_lock_without_a_ttl_is_not_renewed_but_lasts) {
     BOOST_TEST(!is_free(desk, start + 1h));
 }
 
+BOOST_AUTO_TEST_CASE(an_end_that_a_client_sets_itself_is_kept_when_its_connection_ends) {
+    using change = expire_if_equal_request::change;
+    lock_desk desk({.renew = true, .max_hold = 60s});
+    desk.set_nx("k", "t", 1, start, 2s);
+    desk.table
+        .expire_if_equal(
+            {.key = key_of("k"), .comparand = "t", .what = change::until, .when = start + 30s},
+            start)
+        .value();
+    desk.leave(1);
+    BOOST_TEST(!is_free(desk, start + 30s - 1ns));
+    BOOST_TEST(is_free(desk, start + 30s));
+}
+
+BOOST_AUTO_TEST_CASE(an_end_that_a_client_sets_itself_is_not_put_off_by_the_policy) {
+    lock_desk desk({.renew = true, .max_hold = 60s});
+    desk.set_nx("k", "t", 1, start, 2s);
+    desk.expire("k", start + 1s);
+    BOOST_TEST(is_free(desk, start + 1s));
+}
+
 BOOST_AUTO_TEST_CASE(nobody_is_renewed_unless_the_policy_says_so) {
     lock_desk desk;
     desk.set_nx("k", "t", 1, start, 2s);

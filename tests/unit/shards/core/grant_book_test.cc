@@ -238,6 +238,19 @@ BOOST_AUTO_TEST_CASE(a_later_expiry_set_by_anybody_keeps_them_all) {
     BOOST_TEST((desk.release("k", "a", start + 1h) == 0));
 }
 
+BOOST_AUTO_TEST_CASE(a_later_expiry_brings_back_nobody_whose_time_was_over) {
+    lock_desk desk;
+    desk.take("k", "a", {.mode = lock_mode::shared, .ttl = 1s});
+    desk.take("k", "b", {.client = 2, .mode = lock_mode::shared, .ttl = 10s});
+    BOOST_TEST(desk.table.expire({.key = key_of("k"), .when = start + 1min}, start + 2s));
+    BOOST_TEST(desk.owners("k", start + 2s) == "b");
+    BOOST_TEST(desk.lost() == "a");
+    desk.take("k", "c", {.client = 3, .mode = lock_mode::shared, .ttl = 1s}, start + 2s);
+    BOOST_TEST(desk.table.persist(key_of("k"), start + 3s));
+    BOOST_TEST(desk.owners("k", start + 3s) == "b");
+    BOOST_TEST(desk.lost() == "c");
+}
+
 BOOST_AUTO_TEST_CASE(a_set_over_it_makes_it_a_plain_lock) {
     lock_desk desk;
     desk.take("k", "a", shared());

@@ -137,6 +137,20 @@ BOOST_AUTO_TEST_CASE(who_does_not_ask_any_more_is_forgotten) {
     BOOST_TEST(desk.set_nx("k", "b", 3, start + 6s));
 }
 
+BOOST_AUTO_TEST_CASE(who_was_served_in_line_begins_anew) {
+    lock_desk desk(barging);
+    desk.set_nx("k", "holder", 1);
+    poll(desk, "a", 2, start, start + 120ms);
+    place waiting("a", {.client = 2});
+    desk.wait(waiting, "k", start + 121ms);
+    desk.unset("k", "holder", start + 122ms);
+    desk.advance(start + 162ms);
+    BOOST_TEST(desk.ended() == "a granted");
+    BOOST_TEST(!desk.set_nx("k", "a", 2, start + 163ms));
+    desk.release("k", "a", start + 164ms);
+    BOOST_TEST(desk.set_nx("k", "b", 3, start + 165ms));
+}
+
 BOOST_AUTO_TEST_CASE(callers_without_a_connection_have_no_seat) {
     lock_desk desk(barging);
     desk.set_nx("k", "holder", 1);

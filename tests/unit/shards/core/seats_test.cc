@@ -174,3 +174,40 @@ BOOST_AUTO_TEST_CASE(a_crowd_is_remembered_up_to_a_limit) {
     }
     BOOST_TEST(all.size() == 10'000U);
 }
+
+BOOST_AUTO_TEST_CASE(who_does_not_come_when_it_is_kept_for_them_goes_to_the_end) {
+    seats all;
+    const instant gone = ask(all, {.client = 1, .token = 7}, start, 3);
+    const instant now = ask(all, {.client = 2, .token = 8}, start + 5ms, 10);
+    const auto first = all.reserve(reserving, gone);
+    BOOST_REQUIRE(first.has_value());
+    BOOST_TEST((first->token == 7U));
+    all.missed(*first, reserving, now);
+    const auto second = all.reserve(reserving, now);
+    BOOST_REQUIRE(second.has_value());
+    BOOST_TEST((second->token == 8U));
+}
+
+BOOST_AUTO_TEST_CASE(who_starves_and_has_gone_does_not_keep_it_from_the_others) {
+    seats all;
+    ask(all, {.client = 1, .token = 7}, start, 12);
+    const instant now = start + 131ms;
+    const auto kept = all.reserve(barging, now);
+    BOOST_REQUIRE(kept.has_value());
+    all.missed(*kept, barging, now + 20ms);
+    BOOST_TEST(!all.reserve(barging, now + 20ms).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(who_had_no_time_to_come_keeps_its_place) {
+    seats all;
+    const instant slow = ask(all, {.client = 1, .token = 7}, start, 3, 100ms);
+    ask(all, {.client = 2, .token = 8}, start, 21, 10ms);
+    const auto kept = all.reserve(barging, slow);
+    BOOST_REQUIRE(kept.has_value());
+    BOOST_TEST((kept->until == slow + 20ms));
+    all.missed(*kept, barging, kept->until);
+    BOOST_TEST((all.oldest() == start));
+    const auto again = all.reserve(barging, kept->until);
+    BOOST_REQUIRE(again.has_value());
+    BOOST_TEST((again->until == kept->until + 200ms));
+}

@@ -409,6 +409,13 @@ BOOST_AUTO_TEST_CASE(who_waits_during_the_start_delay_is_served_after_it) {
     BOOST_TEST(desk.ended() == "a granted");
 }
 
+BOOST_AUTO_TEST_CASE(who_came_shortly_before_its_end_is_served_then_too) {
+    lock_desk desk({}, {.grants_from = start + 1s});
+    place a("a");
+    desk.wait(a, "k", start + 999ms);
+    BOOST_TEST((desk.table.next_due() == start + 1s));
+}
+
 BOOST_AUTO_TEST_CASE(who_waits_for_lack_of_fences_is_served_when_there_are_some) {
     lock_desk desk({}, {.fence_ceiling = 1});
     desk.take("k", "holder", shared());

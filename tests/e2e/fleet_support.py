@@ -1,0 +1,68 @@
+"""What the tests of fleets share: masters that can be stopped and come back, and a look at how they fare."""
+
+import signal
+import time
+
+from native_support import as_map
+from support import PATIENCE, Client, Error, Lockkeeper, Redis, stripe_of
+
+NO_QUORUM = Error("ERR NOQUORUM a majority of the masters could not be won for this key")
+
+# Short, so that what takes as long as the longest lease can be waited for.
+SHORT_LEASES = "leases: {max_ttl: 2s, slack: 200ms, untimed: 1s}\n"
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not (value := condition()):
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.01)
+    return value
+
+
+class Master(Redis):
+    """A master that can crash, freeze, and come back without its memory."""
+
+    def __init__(self, *options, port=None):
+        super().__init__(*options, port=port)
+        self.options = options
+
+    def freeze(self):
+        self.signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.signal(signal.SIGCONT)
+
+    def come_back(self):
+        """Another process at the same port, which remembers nothing."""
+        fresh = Master(*self.options, port=self.port)
+        fresh.wait_until_ready()
+        return fresh
+
+    def call(self, *arguments):
+        with Client(self.port) as client:
+            return client.call(*arguments)
+
+    def commands(self):
+        """How many it has carried out, this question not counted."""
+        text = self.call("INFO", "stats").decode()
+        return int(text.split("total_commands_processed:")[1].split("\r")[0])
+
+
+def masters_of(port):
+    """What LK.STRIPES says of each master, by its port."""
+    with Client(port) as client:
+        seen = {}
+        for stripe in client.call("LK.STRIPES"):
+            for master in as_map(stripe)[b"masters"]:
+                fields = {name.decode(): value for name, value in as_map(master).items()}
+                seen[int(fields["address"].rsplit(b":", 1)[1].split(b"/")[0])] = fields
+        return seen
+
+
+def state_of(proxy, master):
+    return masters_of(proxy.port)[master.port]["state"].decode()
+
+
+def proxy_on(masters, more=SHORT_LEASES, cores=1):
+    return Lockkeeper(cores=cores, config=stripe_of(masters) + more)

@@ -1,0 +1,387 @@
+#!/usr/bin/env python3
+"""Locks on a fleet of real masters: what they hold, several proxies on them, and masters that fail."""
+
+import signal
+import socket
+import threading
+import time
+import unittest
+
+from fleet_support import (NO_QUORUM, SHORT_LEASES, Master, masters_of, proxy_on, state_of, wait_until)
+from native_support import as_map
+from support import Client, Error, Lockkeeper, Redis, encode, main, stripe_of
+
+
+class FleetCase(unittest.TestCase):
+    """Three masters for each test, and as many proxies as it likes."""
+
+    count = 3
+
+    def setUp(self):
+        self.masters = [self.enterContext(Master()) for _ in range(self.count)]
+
+    def proxy(self, more=SHORT_LEASES, cores=1, votes=None):
+        proxy = self.enterContext(proxy_on(self.masters, more, cores))
+        proxy.wait_for_votes(cores * (len(self.masters) if votes is None else votes))
+        return proxy
+
+    def client(self, proxy):
+        return self.enterContext(Client(proxy.port))
+
+    def on_masters(self, *command):
+        return [master.call(*command) for master in self.masters]
+
+
+class OneProxy(FleetCase):
+    def test_all_masters_hold_a_lock_until_it_is_released(self):
+        for cores in (1, 2):
+            client = self.client(self.proxy(cores=cores))
+            self.assertEqual(client.call("SET", "k", "me", "NX", "PX", 1000), "OK")
+            self.assertIsNone(client.call("SET", "k", "you", "NX", "PX", 1000))
+            # All are asked; a majority is enough for the answer.
+            wait_until(lambda: self.on_masters("EXISTS", "k") == [1, 1, 1], "all have it")
+            self.assertEqual(len(set(self.on_masters("GET", "k"))), 1, "the same attempt everywhere")
+            self.assertTrue(all(0 < left <= 2000 for left in self.on_masters("PTTL", "k")))
+            self.assertEqual(client.call("GET", "k"), b"me")
+            self.assertEqual(client.call("DEL", "k"), 1)
+            wait_until(lambda: self.on_masters("EXISTS", "k") == [0, 0, 0], "all have let it go")
+
+    def test_databases_are_separate(self):
+        client = self.client(self.proxy())
+        self.assertEqual(client.call("SET", "k", "zero", "NX", "PX", 1000), "OK")
+        client.call("SELECT", 7)
+        self.assertEqual(client.call("SET", "k", "seven", "NX", "PX", 1000), "OK")
+        self.assertEqual(client.call("GET", "k"), b"seven")
+
+    def test_a_pipeline_is_answered_in_order(self):
+        client = self.client(self.proxy(cores=2))
+        for number in range(500):
+            client.send("SET", f"k{number % 300}", number, "NX", "PX", 1500)
+        self.assertEqual([client.read() for _ in range(500)], ["OK"] * 300 + [None] * 200)
+
+    def test_hand_offs_ask_no_master(self):
+        proxy = self.proxy("leases: {max_ttl: 10m}\n")
+        clients = [self.client(proxy) for _ in range(4)]
+        ask = [encode("LK.ACQUIRE", "hot", number, "TTL", 30000, "WAIT", 0) for number in range(4)]
+        fences = []
+        for client, words in zip(clients, ask):
+            client.send_bytes(words)
+        fences.append(clients[0].read()[0])
+        before = [master.commands() for master in self.masters]
+        hand_offs = 1000
+        for turn in range(hand_offs):
+            holder = turn % 4
+            clients[holder].send_bytes(encode("LK.RELEASE", "hot", holder) + ask[holder])
+            self.assertEqual(clients[holder].read(), 0)
+            fences.append(clients[(turn + 1) % 4].read()[0])
+        self.assertEqual(fences, sorted(set(fences)), "each grant has a higher fence")
+        for master, count in zip(self.masters, before):
+            self.assertLess(master.commands() - count, hand_offs * 0.05)
+
+    def test_a_lock_without_a_ttl_outlives_its_lease(self):
+        """The lease is renewed for as long as the connection lives."""
+        proxy = self.proxy()
+        holder, other = self.client(proxy), self.client(proxy)
+        self.assertTrue(holder.call("LK.ACQUIRE", "k", "me"))
+        end = time.monotonic() + 2.5  # the lease is for 1 s
+        while time.monotonic() < end:
+            self.assertIsNone(other.call("LK.ACQUIRE", "k", "you"))
+            self.assertGreaterEqual(sum(self.on_masters("EXISTS", "k")), 2)
+            time.sleep(0.05)
+        self.assertEqual(holder.call("LK.RELEASE", "k", "me"), 0)
+
+    def test_an_extension_is_on_the_masters_before_it_is_told(self):
+        client = self.client(self.proxy("leases: {max_ttl: 10m, slack: 100ms}\n"))
+        client.call("SET", "k", "me", "NX", "PX", 1000)
+        self.assertEqual(client.call("PEXPIRE", "k", 60000), 1)
+        self.assertGreaterEqual(sum(left > 59000 for left in self.on_masters("PTTL", "k")), 2)
+        self.assertTrue(client.call("LK.ACQUIRE", "j", "me", "TTL", 1000))
+        self.assertGreater(client.call("LK.EXTEND", "j", "me", 60000), 59000)
+        self.assertGreaterEqual(sum(left > 59000 for left in self.on_masters("PTTL", "j")), 2)
+
+    def test_what_somebody_else_has_on_the_masters_is_not_for_us(self):
+        """A client that still talks to the masters itself excludes ours, and the other way round."""
+        client = self.client(self.proxy())
+        for master in self.masters:
+            master.call("SET", "k", "direct", "NX", "PX", 60000)
+        self.assertIsNone(client.call("SET", "k", "me", "NX", "PX", 1000))
+        self.assertIsNone(client.call("LK.ACQUIRE", "k", "me", "TTL", 1000))
+        client.send("LK.ACQUIRE", "k", "me", "TTL", 1000, "WAIT", 0)
+        self.on_masters("DEL", "k")
+        self.assertTrue(client.read())
+        self.assertGreaterEqual(self.on_masters("SET", "k", "direct", "NX", "PX", 1000).count(None), 2)
+
+    def test_the_end_of_the_server_gives_back_what_nobody_holds(self):
+        proxy = self.proxy()
+        client = self.client(proxy)
+        client.call("SET", "k", "me", "NX", "PX", 1000)
+        client.call("DEL", "k")
+        proxy.signal(signal.SIGTERM)
+        self.assertEqual(proxy.wait(), 0)
+        self.assertEqual(self.on_masters("EXISTS", "k"), [0, 0, 0])
+
+
+class SeveralProxies(FleetCase):
+    def test_they_exclude_each_other_and_fences_grow(self):
+        clients = [self.client(self.proxy()) for _ in range(3)]
+        fences = []
+        for turn in range(12):
+            holder = clients[turn % 3]
+            grant = holder.call("LK.ACQUIRE", "k", f"owner {turn}", "TTL", 1500, "WAIT", 10000)
+            fences.append(grant[0])
+            for other in clients:
+                if other is not holder:
+                    self.assertIsNone(other.call("LK.ACQUIRE", "k", "other", "TTL", 1500))
+                    self.assertIsNone(other.call("SET", "k", "other", "NX", "PX", 1500))
+            self.assertEqual(holder.call("LK.RELEASE", "k", f"owner {turn}"), 0)
+        self.assertEqual(fences, sorted(set(fences)))
+
+    def test_whoever_waits_at_another_proxy_gets_it_in_the_end(self):
+        one, two = self.client(self.proxy()), self.client(self.proxy())
+        first = one.call("LK.ACQUIRE", "k", "one")
+        two.send("LK.ACQUIRE", "k", "two", "WAIT", 0)
+        time.sleep(0.1)
+        self.assertEqual(one.call("LK.RELEASE", "k", "one"), 0)
+        self.assertGreater(two.read()[0], first[0])
+
+    def test_the_locks_of_one_that_dies_come_free_in_time(self):
+        dying, other = self.proxy(), self.client(self.proxy())
+        client = self.client(dying)
+        first = client.call("LK.ACQUIRE", "k", "one", "TTL", 1000)
+        dying.signal(signal.SIGKILL)
+        dying.process.wait()
+        dying.process.returncode = 0  # it was meant to
+        self.assertIsNone(other.call("LK.ACQUIRE", "k", "two", "TTL", 1000))
+        self.assertGreater(other.call("LK.ACQUIRE", "k", "two", "TTL", 1000, "WAIT", 0)[0], first[0])
+
+    def test_many_owners_at_all_of_them(self):
+        """A counter that only the holder touches, without any other protection."""
+        proxies = [self.proxy() for _ in range(2)]
+        state, rounds, trouble = {"in": 0, "done": 0, "fence": 0}, 15, []
+
+        def work(number):
+            with Client(proxies[number % 2].port) as client:
+                for turn in range(rounds):
+                    name = f"{number}.{turn}"
+                    grant = client.call("LK.ACQUIRE", "k", name, "TTL", 1500, "WAIT", 0)
+                    if not isinstance(grant, list):
+                        trouble.append(grant)
+                        return
+                    state["in"] += 1
+                    if state["in"] != 1 or grant[0] <= state["fence"]:
+                        trouble.append((state["in"], grant, state["fence"]))
+                    state["fence"] = grant[0]
+                    time.sleep(0.001)
+                    state["in"] -= 1
+                    state["done"] += 1
+                    client.call("LK.RELEASE", "k", name)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((trouble, state["done"]), ([], 6 * rounds))
+
+
+class Failures(FleetCase):
+    def test_a_minority_may_die(self):
+        proxy = self.proxy()
+        client = self.client(proxy)
+        self.masters[0].kill_process()
+        for number in range(20):
+            self.assertEqual(client.call("SET", f"k{number}", "me", "NX", "PX", 1500), "OK")
+        wait_until(lambda: state_of(proxy, self.masters[0]) == "disconnected", "it is seen")
+
+    def test_a_minority_may_freeze(self):
+        client = self.client(self.proxy())
+        self.masters[2].freeze()
+        try:
+            for number in range(20):
+                self.assertEqual(client.call("SET", f"k{number}", "me", "NX", "PX", 1500), "OK")
+        finally:
+            self.masters[2].thaw()
+
+    def test_without_a_majority_there_is_an_error_and_no_grant(self):
+        proxy = self.proxy()
+        client = self.client(proxy)
+        for master in self.masters[:2]:
+            master.freeze()
+        try:
+            self.assertEqual(client.call("SET", "k", "me", "NX", "PX", 1500), NO_QUORUM)
+            self.assertEqual(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500), NO_QUORUM)
+            self.assertEqual(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500, "WAIT", 0), NO_QUORUM)
+            self.assertEqual(client.call("PING"), "PONG")
+        finally:
+            for master in self.masters[:2]:
+                master.thaw()
+        # By itself.
+        wait_until(lambda: client.call("SET", "k", "me", "NX", "PX", 1500) == "OK", "locks again")
+
+    def test_a_lock_that_cannot_be_renewed_ends_and_its_owner_is_told(self):
+        proxy = self.proxy()
+        client = self.client(proxy)
+        client.call("HELLO", 3)
+        grant = client.call("LK.ACQUIRE", "k", "me")
+        for master in self.masters[:2]:
+            master.freeze()
+        try:
+            self.assertEqual(client.read(), [b"lk.lost", b"k", b"me", grant[0]])
+            self.assertIsNone(client.call("LK.RELEASE", "k", "me"))
+        finally:
+            for master in self.masters[:2]:
+                master.thaw()
+
+    def test_what_was_deleted_on_a_majority_is_lost(self):
+        client = self.client(self.proxy())
+        client.call("HELLO", 3)
+        grant = client.call("LK.ACQUIRE", "k", "me")
+        for master in self.masters[:2]:
+            master.call("DEL", "k")
+        self.assertEqual(client.read(), [b"lk.lost", b"k", b"me", grant[0]])
+
+    def test_a_master_that_forgot_does_not_vote_at_once(self):
+        """It might have said yes to somebody before it forgot. A minority is not enough to take the place of it."""
+        more = "leases: {max_ttl: 5s, slack: 200ms, untimed: 1s}\n"
+        proxy = self.proxy(more)
+        client = self.client(proxy)
+        first = client.call("LK.ACQUIRE", "held", "me", "TTL", 4000)
+        self.masters[0].kill_process()
+        wait_until(lambda: state_of(proxy, self.masters[0]) == "disconnected", "it is seen")
+        self.masters[0] = self.enterContext(self.masters[0].come_back())
+        wait_until(lambda: state_of(proxy, self.masters[0]) in ("quarantined", "admitted"), "it is back")
+        with Client(self.proxy(more, votes=2).port) as other:
+            self.assertIsNone(other.call("LK.ACQUIRE", "held", "you", "TTL", 1000))
+            self.assertGreater(other.call("LK.ACQUIRE", "held", "you", "TTL", 1000, "WAIT", 0)[0], first[0])
+        wait_until(lambda: state_of(proxy, self.masters[0]) == "admitted", "it votes again")
+
+    def test_the_fleet_comes_back_after_all_have_died(self):
+        proxy = self.proxy()
+        client = self.client(proxy)
+        first = client.call("LK.ACQUIRE", "k", "me", "TTL", 1000)[0]
+        for master in self.masters:
+            master.kill_process()
+        self.assertEqual(client.call("SET", "other", "me", "NX", "PX", 1000), NO_QUORUM)
+        self.masters = [self.enterContext(master.come_back()) for master in self.masters]
+        grant = wait_until(lambda: isinstance(g := client.call("LK.ACQUIRE", "k", "you", "TTL", 1000), list) and g,
+                           "locks again")
+        self.assertGreater(grant[0], first, "the counters were lost, and yet")
+
+
+class MastersThatMayNotVote(unittest.TestCase):
+    """What is wrong with one is told in LK.STRIPES; the others go on."""
+
+    def check(self, bad_port, *, state, reason):
+        with Master() as one, Master() as two:
+            stripes = stripe_of([one, two]).replace("]}]", f", redis://127.0.0.1:{bad_port}]}}]") + SHORT_LEASES
+            with Lockkeeper(cores=1, config=stripes) as proxy, Client(proxy.port) as client:
+                proxy.wait_for_votes(2)
+                told = wait_until(lambda: (m := masters_of(proxy.port)[bad_port])["state"].decode() == state
+                                  and reason in m["reason"].decode() and m,
+                                  f"{state}: {reason}; but {masters_of(proxy.port)[bad_port]}")
+                self.assertEqual(told["votes"], 0)
+                self.assertEqual(client.call("SET", "k", "me", "NX", "PX", 1000), "OK")
+
+    def test_one_that_evicts(self):
+        with Redis("--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru") as bad:
+            self.check(bad.port, state="refused", reason="evict")
+
+    def test_a_replica(self):
+        with Redis() as master, Redis("--replicaof", f"127.0.0.1 {master.port}") as bad:
+            self.check(bad.port, state="refused", reason="replica")
+
+    def test_one_that_wants_a_password(self):
+        with Redis("--requirepass", "secret") as bad:
+            self.check(bad.port, state="disconnected", reason="NOAUTH")
+
+    def test_a_cluster_node(self):
+        with Redis("--cluster-enabled", "yes") as bad:
+            self.check(bad.port, state="refused", reason="cluster")
+
+    def test_one_that_speaks_something_else(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def babble():
+                while True:
+                    try:
+                        with listener.accept()[0] as peer:
+                            peer.recv(1000)
+                            peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                            peer.recv(1000)
+                    except OSError:
+                        return
+            thread = threading.Thread(target=babble)
+            thread.start()
+            try:
+                self.check(listener.getsockname()[1], state="disconnected", reason="")
+            finally:
+                listener.shutdown(socket.SHUT_RDWR)
+                thread.join()
+
+    def test_one_that_is_not_there(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        self.check(port, state="disconnected", reason="")
+
+    def test_one_that_is_full(self):
+        with Redis("--maxmemory", "1mb", "--maxmemory-policy", "noeviction") as bad:
+            with Client(bad.port) as client:
+                while client.call("RPUSH", "ballast", "x" * 10000) != Error(
+                        "OOM command not allowed when used memory > 'maxmemory'."):
+                    pass
+            with Master() as one, Master() as two:
+                stripes = stripe_of([one, two]).replace("]}]", f", redis://127.0.0.1:{bad.port}]}}]") + SHORT_LEASES
+                with Lockkeeper(cores=1, config=stripes) as proxy, Client(proxy.port) as client:
+                    proxy.wait_for_votes(2)
+                    for number in range(10):
+                        self.assertEqual(client.call("SET", f"k{number}", "me", "NX", "PX", 1000), "OK")
+
+    def test_the_same_one_twice_under_two_names(self):
+        with Master() as one, Master() as two:
+            stripes = stripe_of([one, two]).replace("]}]", f", redis://localhost:{one.port}]}}]") + SHORT_LEASES
+            with Lockkeeper(cores=1, config=stripes) as proxy, Client(proxy.port) as client:
+                proxy.wait_for_votes(2)
+                states = wait_until(
+                    lambda: (all_ := [as_map(m)[b"state"] for m in as_map(client.call("LK.STRIPES")[0])[b"masters"]])
+                    and all_.count(b"refused") == 1 and all_, "one of the two is refused")
+                self.assertEqual(states.count(b"admitted"), 2)
+
+
+class Stripes(unittest.TestCase):
+    def test_keys_are_spread_over_stripes_and_tags_keep_them_together(self):
+        with Master() as one, Master() as two:
+            config = (f"stripes: [{{name: a, masters: [redis://127.0.0.1:{one.port}]}},"
+                      f" {{name: b, masters: [redis://127.0.0.1:{two.port}]}}]\n" + SHORT_LEASES)
+            with Lockkeeper(cores=2, config=config) as proxy, Client(proxy.port) as client:
+                proxy.wait_for_votes(4)
+                for number in range(100):
+                    self.assertEqual(client.call("SET", f"k{number}", "me", "NX", "PX", 1900), "OK")
+                    self.assertEqual(client.call("SET", f"{{same}}{number}", "me", "NX", "PX", 1900), "OK")
+                keys = [set(master.call("KEYS", "*")) for master in (one, two)]
+                spread = [sum(key.startswith(b"k") for key in some) for some in keys]
+                tagged = sorted(sum(key.startswith(b"{same}") for key in some) for some in keys)
+                self.assertTrue(all(20 <= count <= 80 for count in spread), spread)
+                self.assertEqual(tagged[0], 0)
+
+    def test_a_stripe_that_is_gone_does_not_stop_the_others(self):
+        with Master() as one, Master() as two:
+            config = (f"stripes: [{{name: a, masters: [redis://127.0.0.1:{one.port}]}},"
+                      f" {{name: b, masters: [redis://127.0.0.1:{two.port}]}}]\n" + SHORT_LEASES)
+            with Lockkeeper(cores=1, config=config) as proxy, Client(proxy.port) as client:
+                proxy.wait_for_votes(2)
+                two.kill_process()
+                answers = [client.call("SET", f"k{number}", "me", "NX", "PX", 1900) for number in range(20)]
+                self.assertEqual(set(map(str, answers)), {"OK", str(NO_QUORUM)})
+
+    def test_mistakes_in_the_file_are_told_at_the_start(self):
+        for stripes, word in (("[{name: a, masters: [redis://127.0.0.1:1, redis://127.0.0.1:2]}]", "use 1, 3 or 5"),
+                              ("[{name: a, masters: [redis://127.0.0.1:1, redis://127.0.0.1:1,"
+                               " redis://127.0.0.1:2]}]", "twice"),
+                              ("[{name: a, masters: []}]", "master")):
+            with self.subTest(stripes), self.assertRaises(AssertionError) as caught:
+                with Lockkeeper(config=f"stripes: {stripes}\n"):
+                    pass
+            self.assertIn(word, str(caught.exception))
+
+
+if __name__ == "__main__":
+    main()

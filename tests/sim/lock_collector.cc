@@ -1,0 +1,151 @@
+#include <algorithm>
+
+#include "lock_world.hh"
+#include "violation.hh"
+
+namespace lockkeeper::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using state = shards::waiter::state;
+
+/// Takes several locks at once or none, as LK.ACQUIREALL does: one after the other in the order of
+/// their names, bound to its connection while it collects; then they get their TTL. If it cannot
+/// have one in time it gives the others back.
+class collector final : public actor {
+public:
+    collector(lock_world& world, uint32_t number)
+        : actor(world, number), _owner("c" + std::to_string(number)) {}
+
+    void wake() override {
+        if (_waits) {
+            if (happens(plan().bad.disconnect)) {
+                hang_up();
+            }
+            return;
+        }
+        if (_has_all) {
+            return finish();
+        }
+        begin();
+    }
+
+    void wait_ended(place& who) override {
+        demand(&who == &_line, "I11", "the end of another's wait was told");
+        _waits = false;
+        if (has_stopped()) {
+            return;
+        }
+        who.how == state::granted ? has_one() : give_back();
+    }
+
+    void hang_up() override {
+        if (_waits) {
+            clerk().stop_waiting(_line);
+        }
+        actor::hang_up();
+        _taken = 0;
+        _has_all = false;
+        rest();
+    }
+
+private:
+    void rest() {
+        if (!has_stopped()) {
+            sleep_between(0ms, plan().think);
+        }
+    }
+
+    void begin() {
+        _keys.clear();
+        for (size_t key = 0; key < plan().keys.size(); ++key) {
+            if (plan().keys[key].used_as != usage::semaphore && random().chance(60)) {
+                _keys.push_back(key);
+            }
+        }
+        // In the order of their names, databases apart: the same for everybody.
+        std::ranges::sort(_keys, {}, [this](size_t key) {
+            return std::pair(plan().keys[key].database, plan().keys[key].name);
+        });
+        _taken = 0;
+        _deadline = now() + random().between(1ms, 2 * plan().wait);
+        _ttl = random().chance(50) ? std::optional(random().whole(1ms, plan().ttl)) : std::nullopt;
+        next();
+    }
+
+    void next() {
+        if (_taken == _keys.size()) {
+            return has_them_all();
+        }
+        _line.how = state::idle;
+        _line.asked_to_leave = false;
+        _line.deadline = _deadline;
+        if (now() >= _deadline) {
+            return give_back();
+        }
+        _waits = true;
+        const auto got = clerk().acquire(
+            _keys[_taken], {.owner = _owner, .actor = _number, .connection = connection()}, &_line);
+        if (got.how == lock_clerk::reply::waits) {
+            if (_waits && happens(plan().bad.disconnect)) {
+                sleep_between(0ms, plan().wait);
+            }
+            return;
+        }
+        _waits = false;
+        got.how == lock_clerk::reply::granted ? has_one() : give_back();
+    }
+
+    void has_one() {
+        ++_taken;
+        next();
+    }
+
+    void give_back() {
+        for (size_t i = _taken; i-- > 0;) {
+            clerk().release(_keys[i], _owner);
+        }
+        _taken = 0;
+        rest();
+    }
+
+    void has_them_all() {
+        bool has_all = true;
+        for (const size_t key : _keys) {
+            if (_ttl) {
+                has_all = clerk().extend(key, _owner, *_ttl) && has_all;
+            }
+        }
+        if (!has_all) {
+            return give_back();  // one was lost while it collected the others
+        }
+        _has_all = true;
+        sleep_between(0ms, plan().hold);
+    }
+
+    void finish() {
+        _has_all = false;
+        if (happens(plan().bad.crash)) {
+            _taken = 0;
+            return rest();
+        }
+        give_back();
+    }
+
+    const std::string _owner;
+    std::vector<size_t> _keys;
+    size_t _taken = 0;
+    bool _has_all = false;
+    bool _waits = false;
+    instant _deadline{};
+    std::optional<milliseconds> _ttl;
+    place _line;
+};
+
+}  // namespace
+
+std::unique_ptr<actor> make_collector(lock_world& world, uint32_t number) {
+    return std::make_unique<collector>(world, number);
+}
+
+}  // namespace lockkeeper::sim
