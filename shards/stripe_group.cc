@@ -288,6 +288,28 @@ ss::future<> stripe_group::greet(uint32_t index) {
     send_pending(index);
 }
 
+ss::future<other_master> stripe_group::ask_horizon(uint32_t index) {
+    command_batch question;
+    write_horizon(question.append(1), _voters[index]->scripts, _keys);
+    const auto reply = co_await ask(index, question);
+    co_return reply ? read_other(*reply) : other_master{};
+}
+
+ss::future<other_master> stripe_group::ask_counters(uint32_t index) {
+    std::optional<other_master> all;
+    for (uint32_t chunk = 0; chunk < counter_chunks; ++chunk) {
+        command_batch question;
+        write_counters(question.append(1), _voters[index]->scripts, _keys, chunk);
+        const auto reply = co_await ask(index, question);
+        const auto some = reply ? read_other(*reply) : other_master{};
+        if (some.what != other_master::standing::admitted) {
+            co_return some;
+        }
+        all = all ? joined(*all, some) : some;
+    }
+    co_return *all;
+}
+
 ss::future<> stripe_group::ask_others(uint32_t index, bool counters) {
     std::vector<other_master> others;
     for (uint32_t i = 0; i < _voters.size(); ++i) {
@@ -296,15 +318,7 @@ ss::future<> stripe_group::ask_others(uint32_t index, bool counters) {
         }
         other_master other;
         if (_masters.at(i).is_connected() && _voters[i]->generation.value != 0) {
-            command_batch question;
-            if (counters) {
-                write_counters(question.append(1), _voters[i]->scripts, _keys);
-            } else {
-                write_horizon(question.append(1), _voters[i]->scripts, _keys);
-            }
-            if (const auto reply = co_await ask(i, question)) {
-                other = read_other(*reply);
-            }
+            other = co_await (counters ? ask_counters(i) : ask_horizon(i));
         }
         others.push_back(other);
     }

@@ -75,6 +75,8 @@ private:
     ss::future<> carry_out_step(uint32_t index, admission_step step);
     ss::future<> greet(uint32_t index);
     ss::future<> ask_others(uint32_t index, bool counters);
+    ss::future<other_master> ask_horizon(uint32_t index);
+    ss::future<other_master> ask_counters(uint32_t index);
     ss::future<std::optional<protocol::reply>> ask(uint32_t index, const command_batch& question);
     void on_clock(master& of, link_generation on, const clock_sample& sample);
     void note_standing(uint32_t index);
