@@ -21,7 +21,8 @@ enum class fences : uint8_t { beside_locks, of_grants };
 /// Those of KEYS under which something is kept. Channels and prefixes only look like keys, and some
 /// libraries pass numbers there.
 std::vector<std::string_view> stored_keys(const idioms::known_script& script,
-                                          std::span<const std::string_view> keys, fences which);
+                                          std::span<const std::string_view> keys,
+                                          fences which = fences::beside_locks);
 /// Those that are locks: on a fleet the masters hold them. The others live and die beside them.
 std::vector<std::string> lock_keys(const idioms::known_script& script,
                                    std::span<const std::string_view> keys);
