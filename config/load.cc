@@ -11,6 +11,7 @@
 #include "config/nearest.hh"
 #include "config/options.hh"
 #include "config/stripes.hh"
+#include "config/units.hh"
 
 namespace lockkeeper::config {
 
@@ -263,9 +264,9 @@ std::string to_yaml(const config& all) {
         text += fmt::format("  {}: {}\n", known.name, known.show(all));
     }
     if (all.data) {
-        text += fmt::format("data: {}\nlocks:\n", all.data->show());
+        text += fmt::format("data: {}\nlocks:\n", show_text(all.data->show()));
         for (const std::string& pattern : all.locks) {
-            text += fmt::format("  - '{}'\n", pattern);
+            text += fmt::format("  - {}\n", show_text(pattern));
         }
     }
     return text + show_stripes(all.stripes);

@@ -78,7 +78,7 @@ struct word {
         all.*Section.*Member = std::string(text);
         return {};
     }
-    static std::string show(const config& all) { return all.*Section.*Member; }
+    static std::string show(const config& all) { return show_text(all.*Section.*Member); }
 };
 
 /// Text that may be empty; in the file that is ''.
@@ -90,7 +90,7 @@ struct path {
     }
     static std::string show(const config& all) {
         const std::string& value = all.*Section.*Member;
-        return value.empty() ? "''" : value;
+        return value.empty() ? "''" : show_text(value);
     }
 };
 
