@@ -28,9 +28,11 @@ LABEL org.opencontainers.image.title="Lockkeeper" \
       org.opencontainers.image.description="A lock proxy for Redis" \
       org.opencontainers.image.licenses="Apache-2.0"
 
-# The packages of the libraries that `readelf -d lockkeeper` names as needed.
+# The packages of the libraries that `readelf -d lockkeeper` names as needed, and the authorities that sign the
+# certificates of masters (masters.tls_ca).
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
+        ca-certificates \
         libatomic1 \
         libboost-atomic1.81.0 \
         libboost-chrono1.81.0 \

@@ -23,8 +23,8 @@ check: ## formatting, all tests, a short fuzz: what a change must pass
 debug: ## build with the address and undefined-behaviour sanitizers and run the tests on it
 	@scripts/test debug $(ARGS)
 
-bench: ## build and run the benchmarks
-	@scripts/bench
+bench: ## build and run the benchmarks (one: make bench ARGS="hot-key")
+	@scripts/bench $(ARGS)
 
 format: ## format the sources
 	@scripts/format
@@ -37,8 +37,7 @@ seastar: ## build Seastar into the cache
 	@scripts/seastar release
 
 install: build ## install the binary, the example configuration and the systemd unit (PREFIX=/usr/local)
-	@cmake -DCMAKE_INSTALL_PREFIX=$(or $(PREFIX),/usr/local) build/release >build/release/configure.log
-	@cmake --install build/release
+	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
 
 clean: ## remove what was built here (the Seastar cache stays)
 	@rm -rf build

@@ -1,12 +1,51 @@
 #!/usr/bin/env bash
-# Runs the benchmarks that exist: the parser alone, then the server beside redis-server in one run.
-#   bench/run.sh [seconds per measurement]
+# Runs the benchmarks: all of them, or those that are named. docs/performance.md tells what they print.
+#   bench/run.sh [parser] [lock-table] [beside-redis] [hot-key] [memory]
+# Every run of the load generator is also kept as a JSON line in bench/results.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-echo "== parser: one core, bytes in memory =="
-build/release/bench/micro/parser_bench
+lockkeeper=build/release/lockkeeper
+micro=build/release/bench/micro
+results=bench/results/$(date +%Y-%m-%d-%H%M%S).jsonl
 
-echo
-echo "== server beside redis-server: redis-benchmark, 50 connections, one core each =="
-exec python3 -B bench/beside_redis.py build/release/lockkeeper "$@"
+parser() {
+    echo "== parser: one core, bytes in memory =="
+    "$micro/parser_bench"
+}
+
+lock_table() {
+    echo "== lock table: instructions to take and give back a lock, by callgrind =="
+    python3 -B bench/instructions.py "$micro/lock_table_bench"
+}
+
+beside_redis() {
+    echo "== server beside redis-server: redis-benchmark, 50 connections, one core each =="
+    python3 -B bench/beside_redis.py "$lockkeeper"
+}
+
+hot_key() {
+    echo "== one hot key: hand-offs a second, beside redis-server, one core each =="
+    python3 -B bench/hot_key.py "$lockkeeper" --json "$results"
+}
+
+memory() {
+    echo "== memory of locks, connections and waiters =="
+    python3 -B bench/memory.py "$lockkeeper"
+}
+
+[ $# -gt 0 ] || set -- parser lock-table beside-redis hot-key memory
+for name in "$@"; do
+    case $name in
+    parser | lock-table | beside-redis | hot-key | memory) ;;
+    *)
+        echo "bench/run.sh: no benchmark '$name'; there are parser, lock-table, beside-redis, hot-key and memory" >&2
+        exit 2
+        ;;
+    esac
+done
+mkdir -p bench/results
+for name in "$@"; do
+    "${name//-/_}"
+    echo
+done

@@ -57,6 +57,18 @@ struct limit_options {
     milliseconds handshake{5'000};
     /// A connection silent for longer is closed; 0 never closes, as in Redis.
     milliseconds idle{0};
+    /// Bytes of one key. Names of locks are short; a key that long is a mistake of the caller.
+    uint32_t key_bytes = 8 * 1024;
+    /// Keys of one core. A held lock takes some 200 bytes, so this many fit into 1 GiB.
+    uint32_t locks = 4'000'000;
+    /// Clients in all queues of one core.
+    uint32_t waiters = 1'000'000;
+    /// Keys of one core that somebody waits or polls for. Beyond it nobody can wait for another
+    /// key, and who polls for one is not remembered.
+    uint32_t queues = 200'000;
+    /// The longest wait, whatever the client asked for: a client that is gone without a sign, or a
+    /// lock that is never given back, must not keep a place for ever. 0: no bound.
+    milliseconds wait{3'600'000};
 };
 
 /// A slice of the lock keys and the masters that vote on it. No stripes at all: locks live in this
@@ -118,6 +130,54 @@ struct master_options {
     std::string tls_ca{};
 };
 
+/// How clients are treated that wait by asking again and again.
+enum class poller_rule : uint8_t {
+    barge,    ///< whoever asks at the right moment wins, until somebody has been starved
+    reserve,  ///< a lock that comes free is kept for the one who has asked for it the longest
+    park,     ///< the answer is held back for a while, in the queue of all who wait
+};
+
+/// What to do about clients that wait for each other in a circle.
+enum class deadlock_rule : uint8_t { report, refuse };
+
+/// How the locks of some keys are treated. The same as shards::lock_policy, in words of the file; a
+/// test keeps the defaults of both alike.
+struct policy_options {
+    /// Patterns as in Redis' KEYS. Of all policies, the first with a pattern that matches decides.
+    std::vector<std::string> keys;
+    /// As Redis has it by default: a try is answered at once.
+    poller_rule pollers = poller_rule::barge;
+    /// The longest that an answer is held back. Clients give up on a silent connection after a
+    /// second or more.
+    milliseconds park{50};
+    /// A poller that was refused for this long is preferred to those who came later.
+    milliseconds starvation_after{1'000};
+    /// Locks with a TTL are kept alive for as long as their client is connected. Redis would let
+    /// them end, so somebody has to ask for it.
+    bool renew = false;
+    /// The longest hold of a lock that is kept alive by a connection: a client may hang while its
+    /// connection lives. 0: no bound.
+    milliseconds max_hold{600'000};
+    /// A lock without a TTL is released this long after its connection has ended: its client may
+    /// be at work until it notices.
+    milliseconds grace{1'000};
+    /// A lock that ended without a release cannot be taken for this long.
+    milliseconds lock_delay{0};
+    /// Clients in the queue of one key.
+    uint32_t max_waiters = 10'000;
+    deadlock_rule deadlocks = deadlock_rule::report;
+};
+
+/// Locks in this process' own memory, that is without stripes: what a restart must not forget.
+struct embedded_options {
+    /// A folder that keeps fences growing over restarts, whatever the wall clock does; empty: they
+    /// go on from the clock.
+    std::string state{};
+    /// No lock is given for this long after a start: those who held one before it have had it by
+    /// then.
+    milliseconds start_delay{0};
+};
+
 /// How the process ends.
 struct shutdown_options {
     /// What a SIGTERM may take: replies under way are written, then connections are cut.
@@ -137,6 +197,8 @@ struct config {
     std::vector<stripe_options> stripes{};
     lease_options leases{};
     master_options masters{};
+    std::vector<policy_options> policies{};
+    embedded_options embedded{};
 };
 
 }  // namespace lockkeeper::config

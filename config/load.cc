@@ -5,13 +5,16 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "config/nearest.hh"
 #include "config/options.hh"
+#include "config/patterns.hh"
+#include "config/policies.hh"
 #include "config/stripes.hh"
-#include "config/units.hh"
+#include "config/text.hh"
 
 namespace lockkeeper::config {
 
@@ -43,6 +46,10 @@ std::string hint(std::string_view word, const std::vector<std::string_view>& can
                          : fmt::format("; did you mean '{}'?", meant);
 }
 
+bool is_used(const embedded_options& embedded) {
+    return !embedded.state.empty() || embedded.start_delay > milliseconds::zero();
+}
+
 /// Walks the two levels of the file and collects every mistake on the way.
 class reader {
 public:
@@ -57,6 +64,11 @@ public:
         if (_locks_mark && !_config.data) {
             complain(*_locks_mark,
                      "'locks' has no effect without 'data': every key is a lock then");
+        }
+        if (_embedded_mark && !_config.stripes.empty() && is_used(_config.embedded)) {
+            complain(*_embedded_mark,
+                     "'embedded' has no effect with 'stripes': the masters remember locks and "
+                     "fences then");
         }
         if (_mistakes.empty() && _config.limits.argument_bytes > _config.limits.query_bytes) {
             _mistakes.push_back(
@@ -117,14 +129,18 @@ private:
                 continue;
             }
             if (name == "stripes") {
-                _config.stripes =
-                    read_stripes(entry.second, [this](const YAML::Mark& where, std::string text) {
-                        complain(where, std::move(text));
-                    });
+                _config.stripes = read_stripes(entry.second, _complaint);
                 continue;
             }
+            if (name == "policies") {
+                _config.policies = read_policies(entry.second, _complaint);
+                continue;
+            }
+            if (name == "embedded") {
+                _embedded_mark = entry.first.Mark();
+            }
             auto sections = known_sections();
-            sections.insert(sections.end(), {"data", "locks", "stripes"});
+            sections.insert(sections.end(), {"data", "locks", "stripes", "policies"});
             if (std::ranges::find(sections, name) == sections.end()) {
                 complain(entry.first.Mark(),
                          fmt::format("unknown section '{}'{}", name, hint(name, sections)));
@@ -160,15 +176,10 @@ private:
                      "'locks' needs a list of key patterns, as in ['lock:*', '*:lock']");
             return;
         }
-        for (const auto& pattern : node) {
-            if (!pattern.IsScalar() || pattern.Scalar().empty() ||
-                pattern.Scalar().size() > pattern_bytes_max) {
-                complain(pattern.Mark(),
-                         fmt::format("a pattern of 'locks' is text of 1 to {} bytes",
-                                     pattern_bytes_max));
-                continue;
+        for (const auto& entry : node) {
+            if (auto pattern = read_pattern(entry, "locks", _complaint)) {
+                _config.locks.push_back(std::move(*pattern));
             }
-            _config.locks.push_back(pattern.Scalar());
         }
     }
 
@@ -221,12 +232,14 @@ private:
     }
 
     std::string _file;
-    /// Every key of every command is held against every pattern.
-    static constexpr size_t pattern_bytes_max = 256;
-
     config _config;
     std::optional<YAML::Mark> _locks_mark;
+    std::optional<YAML::Mark> _embedded_mark;
     std::vector<mistake> _mistakes;
+    /// For the parts of the file that have readers of their own.
+    const complaint _complaint = [this](const YAML::Mark& where, std::string text) {
+        complain(where, std::move(text));
+    };
 };
 
 }  // namespace
@@ -241,14 +254,22 @@ std::expected<config, std::vector<mistake>> parse(std::string_view text, std::st
 }
 
 std::expected<config, std::vector<mistake>> load(const std::string& path) {
+    const auto unreadable = [&path](const char* why) {
+        return std::unexpected(
+            std::vector<mistake>{{path, 0, 0, fmt::format("cannot be read: {}", why)}});
+    };
+    // A folder opens like a file and then reads like an empty one.
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) {
+        return unreadable(std::strerror(EISDIR));
+    }
     std::ifstream file(path);
     std::ostringstream text;
     // An empty file is a valid one, but reading nothing sets the fail bit: look at the file, not at
     // the copy.
     if (!file.is_open() ||
         (file.peek() != std::ifstream::traits_type::eof() && !(text << file.rdbuf()))) {
-        return std::unexpected(std::vector<mistake>{
-            {path, 0, 0, fmt::format("cannot be read: {}", std::strerror(errno))}});
+        return unreadable(std::strerror(errno));
     }
     return parse(text.str(), path);
 }
@@ -266,10 +287,10 @@ std::string to_yaml(const config& all) {
     if (all.data) {
         text += fmt::format("data: {}\nlocks:\n", show_text(all.data->show()));
         for (const std::string& pattern : all.locks) {
-            text += fmt::format("  - {}\n", show_text(pattern));
+            text += fmt::format("  - {}\n", lockkeeper::config::quoted(pattern));
         }
     }
-    return text + show_stripes(all.stripes);
+    return text + show_stripes(all.stripes) + show_policies(all.policies);
 }
 
 }  // namespace lockkeeper::config

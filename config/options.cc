@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "config/text.hh"
 #include "config/units.hh"
 
 namespace lockkeeper::config {
@@ -89,8 +90,7 @@ struct path {
         return {};
     }
     static std::string show(const config& all) {
-        const std::string& value = all.*Section.*Member;
-        return value.empty() ? "''" : show_text(value);
+        return lockkeeper::config::quoted(all.*Section.*Member);
     }
 };
 
@@ -125,6 +125,7 @@ constexpr auto limits = &config::limits;
 constexpr auto shutdown = &config::shutdown;
 constexpr auto leases = &config::leases;
 constexpr auto masters = &config::masters;
+constexpr auto embedded = &config::embedded;
 constexpr uint64_t mebibyte = 1024 * 1024;
 constexpr int64_t hour = 3'600'000;
 
@@ -155,6 +156,14 @@ constexpr option table[] = {
                                                                   "1 to 100000"),
     line<duration<limits, &limit_options::handshake, 0, hour>>("limits", "handshake", "0 to 1h"),
     line<duration<limits, &limit_options::idle, 0, 24 * hour>>("limits", "idle", "0 to 24h"),
+    line<size<limits, &limit_options::key_bytes, 64, 64 * 1024>>("limits", "key_bytes",
+                                                                 "64B to 64KiB"),
+    line<count<limits, &limit_options::locks, 1, 100'000'000>>("limits", "locks", "1 to 100000000"),
+    line<count<limits, &limit_options::waiters, 1, 100'000'000>>("limits", "waiters",
+                                                                 "1 to 100000000"),
+    line<count<limits, &limit_options::queues, 1, 100'000'000>>("limits", "queues",
+                                                                "1 to 100000000"),
+    line<duration<limits, &limit_options::wait, 0, 24 * hour>>("limits", "wait", "0 to 24h"),
     line<duration<shutdown, &shutdown_options::deadline, 0, hour>>("shutdown", "deadline",
                                                                    "0 to 1h"),
     line<duration<leases, &lease_options::slack, 100, hour>>("leases", "slack", "100ms to 1h"),
@@ -177,6 +186,9 @@ constexpr option table[] = {
     line<choice<masters, &master_options::fence_recovery, fence_recovery_words>>(
         "masters", "fence_recovery", "clock or strict"),
     line<path<masters, &master_options::tls_ca>>("masters", "tls_ca", "a PEM file"),
+    line<path<embedded, &embedded_options::state>>("embedded", "state", "a folder"),
+    line<duration<embedded, &embedded_options::start_delay, 0, 24 * hour>>(
+        "embedded", "start_delay", "0 to 24h"),
 };
 
 }  // namespace

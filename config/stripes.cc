@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "config/nearest.hh"
-#include "config/units.hh"
+#include "config/text.hh"
 
 namespace lockkeeper::config {
 

@@ -1,20 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "config/complaint.hh"
 #include "config/config.hh"
 
-namespace YAML {
-class Node;
-struct Mark;
-}  // namespace YAML
-
 namespace lockkeeper::config {
-
-/// Says what is wrong with a place of the file.
-using complaint = std::function<void(const YAML::Mark&, std::string)>;
 
 /// `stripes:` is a list of names with masters, each of which may be wrong in a way of its own:
 ///

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include <charconv>
 #include <limits>
 #include <span>
@@ -110,35 +108,6 @@ std::string show_duration(std::chrono::milliseconds value) {
 
 std::string show_size(uint64_t bytes) {
     return show_with(bytes, sizes);
-}
-
-std::string show_text(std::string_view text) {
-    static constexpr std::string_view also_plain = "._:/@<>-";
-    const auto is_plain = [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               also_plain.contains(c);
-    };
-    const bool begins_plain = !text.empty() && is_plain(text.front()) && text.front() != '-' &&
-                              text.front() != '@' && text.front() != '>';
-    const bool means_nothing = text == "null" || text == "Null" || text == "NULL";
-    if (begins_plain && !means_nothing && !text.ends_with(':') &&
-        std::ranges::all_of(text, is_plain)) {
-        return std::string(text);
-    }
-    constexpr char first_printable = ' ';
-    constexpr char delete_code = 0x7f;
-    std::string all = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            all += '\\';
-            all += c;
-        } else if ((c >= 0 && c < first_printable) || c == delete_code) {
-            all += fmt::format("\\x{:02x}", c);
-        } else {
-            all += c;
-        }
-    }
-    return all + '"';
 }
 
 }  // namespace lockkeeper::config

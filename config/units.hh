@@ -18,7 +18,4 @@ std::expected<uint64_t, std::string> parse_count(std::string_view text);
 std::string show_duration(std::chrono::milliseconds value);
 std::string show_size(uint64_t bytes);
 
-/// A text that YAML reads back as the same text, whatever is in it: as it is, or in quotes.
-std::string show_text(std::string_view text);
-
 }  // namespace lockkeeper::config

@@ -4,6 +4,9 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <seastar/core/condition-variable.hh>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/sharded.hh>
@@ -14,9 +17,12 @@
 #include <seastar/util/log.hh>
 
 #include "proxy/listener.hh"
+#include "proxy/lock_settings.hh"
 #include "proxy/process.hh"
 #include "proxy/scripts/library.hh"
 #include "proxy/version.hh"
+#include "proxy/wake_ups.hh"
+#include "shards/deadlock_watch.hh"
 
 namespace lockkeeper::proxy {
 
@@ -72,6 +78,22 @@ void raise_open_files_limit() {
     }
 }
 
+/// A grant that ended before its time is told to the client that had it, if that can be told, and
+/// on a channel for everybody else.
+void tell_losses(ss::sharded<shards::lock_service>& locks, ss::sharded<pubsub>& messages,
+                 ss::sharded<clients>& everyone) {
+    locks
+        .invoke_on_all([&](shards::lock_service& core) {
+            core.tell_losses_to([&messages, &everyone](shards::lost_grant what) {
+                messages.local().broadcast(
+                    {.channel = "lockkeeper:lost",
+                     .payload = fmt::format("{} {} {}", what.key, what.owner, what.fence)});
+                everyone.local().tell_lost(std::move(what));
+            });
+        })
+        .get();
+}
+
 /// In a Seastar thread: things start from top to bottom and stop in reverse, also when a start
 /// fails.
 void serve(const config::config& settings) {
@@ -81,19 +103,24 @@ void serve(const config::config& settings) {
     stop_signal stop;
     start_of_process();
 
+    shards::fence_ceiling ceiling;
+    auto table = table_options(settings, shards::read_clock());
+    table.fence_floor = ceiling.start(settings.embedded.state).get();
+    table.fence_ceiling = ceiling.raise(table.fence_floor + 1).get();
+    auto stop_ceiling = ss::deferred_stop(ceiling);
+
     ss::sharded<shards::lock_service> locks;
-    locks.start(draw_hash_seed(), shards::lock_table_options{}).get();
+    locks
+        .start(draw_hash_seed(), table, ss::sharded_parameter([&] { return policies(settings); }),
+               room_options(settings))
+        .get();
     auto stop_locks = ss::deferred_stop(locks);
+    locks.invoke_on_all([&](shards::lock_service& core) { core.supply_fences(ceiling); }).get();
     locks.invoke_on_all(&shards::lock_service::start).get();
 
     ss::sharded<pubsub> messages;
     messages.start().get();
     auto stop_messages = ss::deferred_stop(messages);
-    locks
-        .invoke_on_all(
-            [&messages](shards::lock_service& core) { core.announce_to(messages.local()); })
-        .get();
-
     ss::sharded<scripts::library> known_scripts;
     known_scripts.start().get();
     auto stop_scripts = ss::deferred_stop(known_scripts);
@@ -101,6 +128,17 @@ void serve(const config::config& settings) {
     ss::sharded<clients> everyone;
     everyone.start().get();
     auto stop_clients = ss::deferred_stop(everyone);
+    tell_losses(locks, messages, everyone);
+
+    ss::sharded<wake_ups> wakers;
+    wakers.start(std::ref(locks), std::ref(messages), std::ref(everyone)).get();
+    auto stop_wakers = ss::deferred_stop(wakers);
+    locks.invoke_on_all([&wakers](shards::lock_service& core) { core.announce_to(wakers.local()); })
+        .get();
+
+    shards::deadlock_watch deadlocks(locks);
+    deadlocks.start();
+    auto stop_deadlocks = ss::deferred_stop(deadlocks);
 
     ss::sharded<listener> listeners;
     listeners.start(settings, std::ref(locks), std::ref(messages), std::ref(everyone)).get();
@@ -127,11 +165,27 @@ int explain_failure(const config::server_options& server) {
     return 1;
 }
 
+/// Instead of an abort: a mistake of the user is no bug of ours.
+[[noreturn]] void refuse_option() {
+    try {
+        throw;
+    } catch (const std::exception& problem) {
+        std::fprintf(stderr, "lockkeeper: %s; try --help-seastar\n", problem.what());
+        std::_Exit(usage_error);
+    } catch (...) {
+        std::abort();
+    }
+}
+
 }  // namespace
 
 int run(command_line::server wish, int argc, char** argv) {
     raise_open_files_limit();
-    return wish.app->run(argc, argv, [settings = std::move(wish.settings)] {
+    // run() reads the values of Seastar's options and is noexcept: what it throws at a value that
+    // it does not know ends here.
+    const auto usual_end = std::set_terminate(refuse_option);
+    return wish.app->run(argc, argv, [settings = std::move(wish.settings), usual_end] {
+        std::set_terminate(usual_end);
         return ss::async([settings] {
             try {
                 serve(settings);

@@ -1,5 +1,7 @@
 #include "proxy/client.hh"
 
+#include <utility>
+
 #include "proxy/services.hh"
 #include "proxy/upstream.hh"
 
@@ -72,6 +74,19 @@ void client::relay(const protocol::reply& what) {
     hold_or_wake();
 }
 
+void client::tell_lost(const shards::lost_grant& what) {
+    if (reply.spoken() == protocol::version::resp2) {
+        return;
+    }
+    protocol::reply_writer writer(in_reply ? _held_messages : output, reply.spoken());
+    writer.push(4);
+    writer.bulk("lk.lost");
+    writer.bulk(what.key);
+    writer.bulk(what.owner);
+    writer.integer(static_cast<int64_t>(what.fence));
+    hold_or_wake();
+}
+
 void client::hold_or_wake() {
     if (output.size() + _held_messages.size() > all.settings.limits.output_bytes) {
         // It does not read, and nobody may make us keep its messages for ever.
@@ -100,9 +115,10 @@ std::optional<std::string_view> client::overstays(ss::lowres_clock::time_point n
 
 void client::end_reply() {
     in_reply = false;
-    if (!_held_messages.empty()) {
-        output.append(_held_messages.view());
-        _held_messages.clear();
+    const bool due = std::exchange(messages_due, false) || !_held_messages.empty();
+    output.append(_held_messages.view());
+    _held_messages.clear();
+    if (due) {
         wake_writer();
     }
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <seastar/core/abort_source.hh>
@@ -17,7 +18,7 @@
 #include "proxy/owned_request.hh"
 #include "proxy/pubsub.hh"
 #include "proxy/tracking.hh"
-#include "shards/core/lock_types.hh"
+#include "shards/core/grant_types.hh"
 
 namespace lockkeeper::proxy {
 
@@ -94,8 +95,13 @@ public:
     /// A reply is being put together over several turns of the reactor: messages wait until it is
     /// whole.
     bool in_reply = false;
+    /// Messages that came before that reply are in `output` still, and nobody is about to write
+    /// them.
+    bool messages_due = false;
     bool unblocked_with_error = false;
-    size_t unexecuted = 0;  ///< bytes of a command whose rest has not come yet
+    bool lives_with_locks = false;  ///< some locks may end with this connection
+    bool has_more = false;          ///< bytes of further commands have come with the present one
+    size_t unexecuted = 0;          ///< bytes of a command whose rest has not come yet
     /// Replies that the socket has not taken yet, and since when.
     size_t being_written = 0;
     ss::lowres_clock::time_point write_began{};
@@ -124,8 +130,13 @@ public:
     void reset();
 
     void deliver(const message& what) override;
+    std::string_view address() const override {
+        return std::string_view(peer).substr(0, peer.rfind(':'));
+    }
     /// A message of the upstream, as it came.
     void relay(const protocol::reply& what);
+    /// A lock of this client's has ended before its time. RESP2 has no words for it.
+    void tell_lost(const shards::lost_grant& what);
     /// The reply under way is whole, or has not begun yet and may take long: in_reply ends, and
     /// messages that came meanwhile follow.
     void end_reply();
@@ -135,6 +146,8 @@ public:
 
     /// Ends the connection now.
     virtual void cut() = 0;
+    /// Calls back once when the client has sent something more, or has left.
+    virtual void when_heard(std::function<void()> call) = 0;
     /// The same for breaking a limit, which an operator may want to know.
     virtual void give_up(std::string_view why) = 0;
 

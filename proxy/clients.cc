@@ -1,10 +1,19 @@
 #include "proxy/clients.hh"
 
+#include <seastar/core/coroutine.hh>
 #include <seastar/core/smp.hh>
+#include <seastar/util/log.hh>
 
 #include "proxy/client.hh"
+#include "shards/background.hh"
 
 namespace lockkeeper::proxy {
+
+namespace {
+
+ss::logger log("clients");
+
+}  // namespace
 
 void clients::add(client& who) {
     _by_id.emplace(who.id, &who);
@@ -23,6 +32,44 @@ void clients::for_each(const std::function<void(client&)>& visit) const {
     for (const auto& [id, who] : _by_id) {
         visit(*who);
     }
+}
+
+ss::future<std::set<std::string, std::less<>>> clients::addresses(std::vector<uint64_t> ids) {
+    std::vector<std::vector<uint64_t>> by_core(ss::smp::count);
+    for (const uint64_t id : ids) {
+        by_core[core_of_client(id)].push_back(id);
+    }
+    std::set<std::string, std::less<>> all;
+    for (ss::shard_id core = 0; core < ss::smp::count; ++core) {
+        if (by_core[core].empty()) {
+            continue;
+        }
+        all.merge(co_await container().invoke_on(
+            core, [some = std::move(by_core[core])](const clients& there) {
+                std::set<std::string, std::less<>> found;
+                for (const uint64_t id : some) {
+                    if (const client* const who = there.find(id)) {
+                        found.emplace(who->address());
+                    }
+                }
+                return found;
+            }));
+    }
+    co_return all;
+}
+
+void clients::tell_lost(shards::lost_grant what) {
+    if (what.client == 0 || _gate.is_closed()) {
+        return;
+    }
+    const ss::shard_id core = core_of_client(what.client);
+    shards::background(_gate, log, "telling of a lost lock", [this, core, what = std::move(what)] {
+        return container().invoke_on(core, [what](clients& there) {
+            if (client* const who = there.find(what.client)) {
+                who->tell_lost(what);
+            }
+        });
+    });
 }
 
 uint64_t client_id(uint64_t number_on_core) {

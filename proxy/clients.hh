@@ -4,9 +4,14 @@
 #include <functional>
 #include <map>
 #include <seastar/core/future.hh>
+#include <seastar/core/gate.hh>
 #include <seastar/core/sharded.hh>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "proxy/statistics.hh"
+#include "shards/core/grant_types.hh"
 
 namespace lockkeeper::proxy {
 
@@ -16,20 +21,26 @@ class client;
 
 /// The connected clients of one core, by id, and what has been counted there. For CLIENT LIST,
 /// CLIENT KILL and INFO, which go over all cores.
-class clients {
+class clients : public ss::peering_sharded_service<clients> {
 public:
     void add(client& who);
     void remove(const client& who);
 
     client* find(uint64_t id) const;
     void for_each(const std::function<void(client&)>& visit) const;
+    /// Where these clients are, on whatever core, without their ports.
+    ss::future<std::set<std::string, std::less<>>> addresses(std::vector<uint64_t> ids);
     size_t size() const { return _by_id.size(); }
 
     statistics counted{};
 
-    ss::future<> stop() { return ss::make_ready_future<>(); }
+    /// Tells a client, on whatever core it is, that it lost a lock; does not wait for it.
+    void tell_lost(shards::lost_grant what);
+
+    ss::future<> stop() { return _gate.close(); }
 
 private:
+    ss::gate _gate;  ///< news on their way to other cores
     std::map<uint64_t, client*> _by_id;
 };
 

@@ -17,7 +17,8 @@ public:
     name_table() {
         for (const auto part : {connection_commands(), client_commands(), introspection_commands(),
                                 key_commands(), string_commands(), hash_commands(), list_commands(),
-                                pubsub_commands(), script_commands(), transaction_commands()}) {
+                                native_commands(), native_view_commands(), pubsub_commands(),
+                                script_commands(), transaction_commands()}) {
             for (const command_spec& spec : part) {
                 insert(spec);
                 _all.push_back(&spec);
@@ -148,6 +149,34 @@ void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error) {
             return reply_not_an_integer(reply);
         case shards::lock_error::overflow:
             return reply.error("ERR increment or decrement would overflow");
+        case shards::lock_error::too_many_holds:
+            return reply.error("ERR TOOMANYHOLDS this owner holds the lock as often as it may");
+        case shards::lock_error::too_many_waiters:
+            return reply.error(
+                "ERR TOOMANYWAITERS as many clients as may wait for it do so already");
+        case shards::lock_error::other_lock_type:
+            return reply.error(
+                "ERR LOCKTYPE this key is a lock of another type: semaphores (PERMITS) and "
+                "exclusive "
+                "or shared locks cannot be mixed on one key");
+        case shards::lock_error::other_permits:
+            return reply.error(
+                "ERR PERMITS this semaphore has another number of permits, or its owner holds "
+                "another number of them");
+        case shards::lock_error::upgrade:
+            return reply.error(
+                "ERR UPGRADE this owner shares the lock: release it before asking for it "
+                "exclusively");
+        case shards::lock_error::deadlock:
+            return reply.error(
+                "ERR DEADLOCK waiting for this lock would never end: its holder waits for one of "
+                "yours");
+        case shards::lock_error::no_fence:
+            return reply.error("ERR NOFENCE no fencing token can be given right now, try again");
+        case shards::lock_error::starting:
+            return reply.error(
+                "ERR STARTING no lock is given so soon after the start (embedded.start_delay), try "
+                "again");
     }
 }
 

@@ -31,6 +31,7 @@ struct key_call {
     shards::lock_service& locks;
     shards::instant now;
     protocol::reply_writer& reply;
+    uint64_t client = 0;  ///< the id of the one who asks
 
     shards::lock_key key(size_t argument) const { return named(args[argument]); }
     shards::lock_key named(std::string_view name) const;
@@ -55,7 +56,9 @@ enum command_flag : uint32_t {
     flag_movable_keys = 1 << 13,
     flag_about_data = 1 << 14,  ///< goes to the upstream for data, if there is one
     flag_about_both = 1 << 15,  ///< concerns the upstream and us alike
-    flag_grows = 1 << 16,       ///< refused while memory is short; what ends locks never is
+    flag_takes_lock =
+        1 << 17,           ///< may take the lock of its first key, and its client may resend it
+    flag_grows = 1 << 16,  ///< refused while memory is short; what ends locks never is
 };
 
 /// Where the keys stand among the arguments, as in COMMAND INFO: first 0 means none, last counts
@@ -66,8 +69,7 @@ struct key_positions {
     int step = 0;
 };
 
-/// A line of the command table. Exactly one of the three ways to run is there, or `on_keys` with
-/// `over_cores`.
+/// A line of the command table. At least one of the three ways to run is there.
 struct command_spec {
     std::string_view name;  ///< in lower case, as Redis prints it
     int least;              ///< arguments, the name included
@@ -84,6 +86,8 @@ struct command_spec {
     /// Commands such as EVAL find their keys themselves: the keys, or nothing if the arguments make
     /// no sense.
     std::vector<std::string_view> (*find_keys)(client&, const protocol::request&) = nullptr;
+    /// A command with `on_keys` that has to run `in_time` all the same, for it may wait.
+    bool (*may_wait)(client&, const protocol::request&) = nullptr;
 };
 
 /// nullptr if there is none of that name, in whatever case.
@@ -101,6 +105,8 @@ std::span<const command_spec> key_commands();
 std::span<const command_spec> string_commands();
 std::span<const command_spec> hash_commands();
 std::span<const command_spec> list_commands();
+std::span<const command_spec> native_commands();
+std::span<const command_spec> native_view_commands();
 std::span<const command_spec> pubsub_commands();
 std::span<const command_spec> script_commands();
 std::span<const command_spec> transaction_commands();

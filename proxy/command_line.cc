@@ -19,8 +19,6 @@ namespace bpo = boost::program_options;
 
 namespace {
 
-constexpr int usage_error = 2;
-
 int complain(std::string_view text) {
     std::cerr << "lockkeeper: " << text << '\n';
     return usage_error;
@@ -44,6 +42,9 @@ ss::app_template::seastar_options seastar_defaults(const machine& here) {
     options.reactor_opts.idle_poll_time_us.set_default_value(200);
     options.reactor_opts.task_quota_ms.set_default_value(0.5);
     options.reactor_opts.blocked_reactor_notify_ms.set_default_value(100);
+    // Above this many ready tasks a core stops looking at sockets and timers, and dumps the tasks
+    // into the log. A few for each of thousands of clients are no alarm: a stop wakes them all.
+    options.reactor_opts.max_task_backlog.set_default_value(100'000);
     return options;
 }
 
@@ -58,6 +59,9 @@ void add_own_options(ss::app_template& app) {
 
 /// boost names the option; we add the one that was probably meant.
 std::string explain(const bpo::error& problem, const bpo::options_description& all) {
+    if (dynamic_cast<const bpo::too_many_positional_options_error*>(&problem)) {
+        return "a word that belongs to no option; try --help";
+    }
     const auto* unknown = dynamic_cast<const bpo::unknown_option*>(&problem);
     if (!unknown) {
         return fmt::format("{}; try --help", problem.what());

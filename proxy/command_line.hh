@@ -11,9 +11,11 @@ namespace lockkeeper::proxy {
 
 namespace ss = seastar;
 
+/// The exit code of a mistake on the command line or in the file: starting again will not help.
+inline constexpr int usage_error = 2;
+
 /// What the user asked for: a server to run, or an exit code because everything has been said
-/// already
-/// (`--version`, `--help`, `--check`, a mistake).
+/// already (`--version`, `--check`, a mistake).
 struct command_line {
     struct server {
         config::config settings;

@@ -20,15 +20,18 @@ core_replies run_all(shards::lock_service& locks, const core_batch& batch) {
         const protocol::request request{views};
         protocol::reply_writer writer(replies.bytes, item.spoken);
         const size_t mark = replies.bytes.size();
+        const auto now = shards::read_clock();
         try {
-            item.spec->flags& flag_grows&& memory_is_short()
-                ? reply_out_of_memory(writer)
-                : item.spec
-                  -> on_keys({request, item.database, locks, shards::read_clock(), writer});
+            if (item.spec->flags & flag_grows && memory_is_short()) {
+                reply_out_of_memory(writer);
+            } else {
+                item.spec->on_keys({request, item.database, locks, now, writer, item.client});
+            }
         } catch (const std::bad_alloc&) {
             replies.bytes.truncate(mark);
             reply_out_of_memory(writer);
         }
+        locks.settle(now);
         replies.ends.push_back(replies.bytes.size());
     }
     return replies;

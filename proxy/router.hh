@@ -21,6 +21,7 @@ struct core_batch {
         uint32_t database;
         protocol::version spoken;
         owned_request request;
+        uint64_t client = 0;
     };
     std::vector<item> items;
 };

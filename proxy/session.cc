@@ -101,6 +101,7 @@ ss::future<> session::serve() {
     all.everyone.local().remove(*this);
     unsubscribe_all();
     _socket.shutdown_input();
+    co_await leave_locks();
     if (data) {
         co_await data->close();
     }
@@ -119,9 +120,51 @@ ss::future<> session::watch_for_hang_up() {
     }
 }
 
+/// Locks that live by this connection end with it, and who took one with its last words may take it
+/// again.
+ss::future<> session::leave_locks() {
+    _heard = nullptr;
+    if (_reading_ahead) {
+        co_await std::exchange(_reading_ahead, std::nullopt)
+            ->handle_exception([](const std::exception_ptr&) {});
+    }
+    if (lives_with_locks) {
+        co_await all.locks.invoke_on_all(
+            [who = id](shards::lock_service& locks) { locks.client_left(who); });
+    }
+    for (const auto& [number, key] : _taken_last) {
+        co_await all.locks.invoke_on(
+            all.locks.local().core_of(key), [who = id, number, key](shards::lock_service& locks) {
+                locks.table().orphan(locks.key(number, key), who, shards::read_clock());
+            });
+    }
+}
+
+ss::future<ss::temporary_buffer<char>> session::read() {
+    if (!_reading_ahead) {
+        return _in.get();
+    }
+    return std::exchange(_reading_ahead, std::nullopt)->then([this] {
+        return std::move(_read_ahead);
+    });
+}
+
+void session::when_heard(std::function<void()> call) {
+    _heard = std::move(call);
+    if (!_heard || _reading_ahead) {
+        return;
+    }
+    _reading_ahead = _in.get().then([this](ss::temporary_buffer<char> bytes) {
+        _read_ahead = std::move(bytes);
+        if (const auto heard = std::exchange(_heard, nullptr)) {
+            heard();
+        }
+    });
+}
+
 ss::future<> session::serve_commands() {
     while (!closing) {
-        auto bytes = co_await _in.get();
+        auto bytes = co_await read();
         if (bytes.empty()) {
             co_return;
         }
@@ -153,6 +196,7 @@ ss::future<> session::serve_commands() {
 /// write comes after the batches of all other connections that have something to read now: then the
 /// clients wake up together and not one by one, which is half of the kernel's work.
 ss::future<> session::serve_batch(std::string_view& unread) {
+    _taken_last.clear();
     const pause why = execute_ready(unread);
     if (why == pause::need_bytes && _gaps.empty() && !_slow) {
         return ss::yield().then([this] { return write_replies(); });
@@ -198,6 +242,7 @@ session::pause session::execute_ready(std::string_view& unread) {
         if (outcome == protocol::request_outcome::request) {
             // The request points into these bytes: they are dropped only now that it has been
             // executed.
+            has_more = unread.size() > taken;
             execute(_parser.request());
         }
         unread.remove_prefix(taken);
@@ -348,6 +393,8 @@ void session::queue(const command_spec* spec, const protocol::request& request) 
 void session::run_here(const command_spec& spec, const protocol::request& request) {
     if (spec.on_client) {
         spec.on_client(*this, request);
+    } else if (spec.may_wait && spec.may_wait(*this, request)) {
+        run_slowly(&spec, request, slow_command::way::in_time);
     } else if (spec.on_keys) {
         run_keys(spec, request);
     } else {
@@ -372,11 +419,21 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
         }
         core = *one;
     }
+    if (spec.flags & flag_write && locks.table().policies().any_renews()) {
+        lives_with_locks = true;  // a policy may renew what it takes for as long as it is here
+    }
+    // Deep pipelines are no resends.
+    constexpr size_t remembered = 4;
+    if (spec.flags & flag_takes_lock && _taken_last.size() < remembered) {
+        _taken_last.emplace_back(database, request[1]);
+    }
     if (core == ss::this_shard_id() && locks.turn_is_free()) {
         if (spec.flags & flag_grows && memory_is_short()) {
             return reply_out_of_memory(reply);
         }
-        spec.on_keys({request, database, locks, shards::read_clock(), reply});
+        const auto now = shards::read_clock();
+        spec.on_keys({request, database, locks, now, reply, id});
+        locks.settle(now);
         return;
     }
     if (_for_cores.empty()) {
@@ -384,7 +441,7 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
     }
     auto& items = _for_cores[core].items;
     _gaps.push_back({output.size(), core, items.size(), replies != reply_mode::on});
-    items.push_back({&spec, database, reply.spoken(), owned_request(request)});
+    items.push_back({&spec, database, reply.spoken(), owned_request(request), id});
 }
 
 void session::run_slowly(const command_spec* spec, const protocol::request& request,
@@ -497,7 +554,12 @@ ss::future<> session::write_replies() {
 }
 
 ss::future<> session::write_in_turn() {
-    if (output.empty()) {
+    if (in_reply) {
+        // Only the writer of messages comes at such a moment. There may be gaps in the output,
+        // known by their places.
+        messages_due = true;
+    }
+    if (in_reply || output.empty()) {
         _writing.signal();
         return ss::make_ready_future<>();
     }
@@ -527,7 +589,9 @@ void session::wake_writer() {
         return ss::yield()
             .then([this] {
                 _waking = false;
-                return write_replies();
+                // While replies of others are still missing, their places in the output must not
+                // move; the write at the end of the batch takes the messages along.
+                return in_reply ? ss::make_ready_future<>() : write_replies();
             })
             .handle_exception([](const std::exception_ptr&) {});
     });

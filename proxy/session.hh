@@ -38,6 +38,7 @@ public:
     void request_stop();
 
     void cut() override;
+    void when_heard(std::function<void()> call) override;
     void give_up(std::string_view why) override;
 
     /// Ends the connection if a limit on time says so.
@@ -72,6 +73,8 @@ private:
     };
 
     ss::future<> serve_commands();
+    ss::future<ss::temporary_buffer<char>> read();
+    ss::future<> leave_locks();
     ss::future<> serve_batch(std::string_view& unread);
     ss::future<> serve_rest(std::string_view& unread, pause why);
     pause execute_ready(std::string_view& unread);
@@ -107,6 +110,13 @@ private:
     std::vector<owned_request> _for_upstream;
     std::vector<gap> _gaps;
     std::optional<slow_command> _slow;
+    /// A read that began while a command still waited.
+    std::optional<ss::future<>> _reading_ahead;
+    ss::temporary_buffer<char> _read_ahead;
+    std::function<void()> _heard;
+    /// Locks that the last batch may have taken: if the client leaves without another word, it may
+    /// not know that it has them.
+    std::vector<std::pair<uint32_t, std::string>> _taken_last;
     ss::semaphore _writing{1};
     bool _waking = false;
     ss::gate _gate;

@@ -1,9 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace lockkeeper::shards {
+
+/// A lock that has just come free.
+struct freed_lock {
+    uint32_t database = 0;
+    std::string key;
+
+    friend auto operator<=>(const freed_lock&, const freed_lock&) = default;
+};
 
 /// A message that an operation on a lock has for those who wait for it elsewhere.
 struct announcement {
@@ -15,6 +24,9 @@ struct announcement {
     space where = space::channel;
     std::string channel;
     std::string payload;
+    /// It says no more than that this lock may be tried for: one of those who listen is enough,
+    /// as long as one comes.
+    std::optional<freed_lock> frees{};
 
     friend bool operator==(const announcement&, const announcement&) = default;
 };

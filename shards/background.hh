@@ -18,4 +18,11 @@ void background(ss::gate& owner, ss::logger& log, const char* what, Fiber&& fibe
             [&log, what](std::exception_ptr problem) { log.warn("{}: {}", what, problem); });
 }
 
+/// For what cannot be called off, such as the lookup of a name: whoever wanted it has gone and
+/// nobody waits for its end. It must touch nothing of its former owner.
+template <typename T>
+void abandon(ss::future<T> unwanted) {
+    (void)std::move(unwanted).discard_result().handle_exception([](const std::exception_ptr&) {});
+}
+
 }  // namespace lockkeeper::shards

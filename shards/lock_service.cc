@@ -1,6 +1,7 @@
 #include "shards/lock_service.hh"
 
-#include <ctime>
+#include <algorithm>
+#include <memory>
 #include <seastar/core/smp.hh>
 #include <utility>
 
@@ -18,17 +19,21 @@ constexpr size_t removals_at_once = 500;
 
 }  // namespace
 
-instant read_clock() {
-    timespec time{};
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return instant{time.tv_sec * 1'000'000'000 + time.tv_nsec};
-}
-
-lock_service::lock_service(hash_seed seed, lock_table_options options)
+lock_service::lock_service(hash_seed seed, lock_table_options options, policy_book policies,
+                           waiting_room_options waiting)
     : _hasher(seed),
-      _table(options),
+      _table(options, std::move(policies), waiting),
       _waiting_pops(_hasher),
-      _expiry_timer([this] { remove_expired(); }) {}
+      _expiry_timer([this] { remove_expired(); }),
+      _due_timer([this] {
+          _due_at = end_of_time;
+          const auto now = read_clock();
+          if (!turn_is_free()) {
+              return look_at(now + 1ms);
+          }
+          _table.advance(now);
+          finish(now);
+      }) {}
 
 ss::future<> lock_service::start() {
     _expiry_timer.arm(expiry_interval);
@@ -37,8 +42,12 @@ ss::future<> lock_service::start() {
 
 ss::future<> lock_service::stop() {
     _expiry_timer.cancel();
+    _due_timer.cancel();
     _waiting_pops.cancel_all();
-    return ss::make_ready_future<>();
+    while (!_waiting.empty()) {
+        cancel_wait(_waiting.begin()->client);
+    }
+    return _fences ? _fences->stop() : ss::make_ready_future<>();
 }
 
 ss::shard_id lock_service::core_of(std::string_view key) const {
@@ -50,6 +59,7 @@ void lock_service::give_turn() {
     for (const auto& [database, key] : std::exchange(_pushed, {})) {
         _waiting_pops.serve(_table, database, key, now);
     }
+    finish(now);
     _turn.signal();
 }
 
@@ -61,8 +71,152 @@ void lock_service::pushed(uint32_t database, std::string_view key, instant now) 
     }
 }
 
+void lock_service::finish(instant now) {
+    _table.settle(now);
+    if (_table.has_ended() || _table.has_lost()) [[unlikely]] {
+        tell_ended();
+    }
+    if (const auto due = _table.next_due(); due && *due < _due_at) [[unlikely]] {
+        look_at(*due);
+    }
+}
+
+void lock_service::tell_ended() {
+    using state = waiter::state;
+    using end = lock_answer::end;
+    while (waiter* const next = _table.take_ended()) {
+        const std::unique_ptr<waiting_client> who(static_cast<waiting_client*>(next));
+        _waiting.erase(_waiting.iterator_to(*who));
+        const end how = who->how == state::granted     ? end::granted
+                        : who->how == state::timed_out ? end::refused
+                        : who->how == state::cancelled ? end::cancelled
+                                                       : end::failed;
+        who->done.set_value(lock_answer{.how = how, .given = who->given, .error = who->error});
+    }
+    for (lost_grant& each : _table.take_lost()) {
+        if (_losses) {
+            _losses(std::move(each));
+        }
+    }
+}
+
+/// The timer's clock stands still in a suspended machine and ours does not: then it is late, and
+/// what is due is judged by ours.
+void lock_service::look_at(instant when) {
+    _due_at = when;
+    const auto from_now = std::max(when - read_clock(), std::chrono::nanoseconds(0));
+    // A moment later, so that what is due has really passed; never for longer than a timer can
+    // tell.
+    _due_timer.rearm(ss::timer<>::clock::now() +
+                     std::min<std::chrono::nanoseconds>(from_now + 50us, 24h));
+}
+
+ss::future<lock_answer> lock_service::acquire(lock_order order) {
+    if (turn_is_free()) {
+        return acquire_now(std::move(order));
+    }
+    const uint64_t client = order.client;
+    _before_turn.insert(client);
+    return take_turn().then([this, client, order = std::move(order)]() mutable {
+        // cancel_wait() may have been here.
+        auto answer = _before_turn.erase(client) > 0
+                          ? acquire_now(std::move(order))
+                          : ss::make_ready_future<lock_answer>(
+                                lock_answer{.how = lock_answer::end::cancelled});
+        give_turn();
+        return answer;
+    });
+}
+
+ss::future<lock_answer> lock_service::acquire_in_turn(lock_order order) {
+    order.wait.reset();
+    return acquire_now(std::move(order));
+}
+
+grant_request lock_service::request_of(const lock_order& order) const {
+    return {.key = key(order.database, order.key),
+            .owner = order.owner,
+            .client = order.client,
+            .mode = order.mode,
+            .permits = order.permits,
+            .of = order.of,
+            .ttl = order.ttl,
+            .is_parked = order.is_parked};
+}
+
+ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
+    const auto now = read_clock();
+    const auto tried = _table.take(
+        request_of(order),
+        order.wait ? lock_table::if_refused::will_wait : lock_table::if_refused::may_ask_again,
+        now);
+    settle(now);
+    const bool may_change =
+        tried || tried.error() == lock_error::starting || tried.error() == lock_error::no_fence;
+    if (order.wait && may_change && !(tried && tried->granted)) {
+        return wait_for(std::move(order), now);
+    }
+    lock_answer answer;
+    if (!tried) {
+        answer = {.how = lock_answer::end::failed, .error = tried.error()};
+    } else if (tried->granted) {
+        answer = {.how = lock_answer::end::granted, .given = tried->given};
+    }
+    return ss::make_ready_future<lock_answer>(answer);
+}
+
+ss::future<lock_answer> lock_service::wait_for(lock_order order, instant now) {
+    auto who = std::make_unique<waiting_client>();
+    who->owner = std::move(order.owner);
+    who->client = order.client;
+    who->mode = order.mode;
+    who->permits = order.permits;
+    who->of = order.of;
+    who->ttl = order.ttl;
+    who->priority = order.priority;
+    who->is_parked = order.is_parked;
+    who->deadline = order.wait->count() > 0 ? now + *order.wait : end_of_time;
+    auto answer = who->done.get_future();
+    const auto entered = _table.wait(*who, key(order.database, order.key), now);
+    if (!entered) {
+        return ss::make_ready_future<lock_answer>(
+            lock_answer{.how = lock_answer::end::failed, .error = entered.error()});
+    }
+    _waiting.insert(*who.release());
+    settle(now);
+    return answer;
+}
+
+bool lock_service::cancel_wait(uint64_t client) {
+    if (_waiting_pops.cancel(client) || _before_turn.erase(client) > 0) {
+        return true;
+    }
+    const auto found = _waiting.find(client);
+    if (found == _waiting.end()) {
+        return false;
+    }
+    const auto now = read_clock();
+    _table.stop_waiting(*found, now);
+    settle(now);
+    if (!turn_is_free()) {
+        tell_ended();  // that much is not for the turn to decide
+    }
+    return true;
+}
+
+void lock_service::client_left(uint64_t client) {
+    const auto now = read_clock();
+    _table.client_left(client, now);
+    settle(now);
+}
+
 void lock_service::remove_expired() {
-    const auto progress = _table.expire_due(read_clock(), removals_at_once);
+    const auto now = read_clock();
+    const auto progress = _table.expire_due(now, removals_at_once);
+    settle(now);
+    if (_fences) {
+        _fences->look();
+    }
     // With a backlog: a slice, then whatever else is to be done, then the next slice.
     _expiry_timer.arm(progress.more ? 0ms : expiry_interval);
 }

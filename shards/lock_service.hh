@@ -1,22 +1,29 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <seastar/core/future.hh>
-#include <seastar/core/gate.hh>
 #include <seastar/core/semaphore.hh>
 #include <seastar/core/timer.hh>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "shards/announcement.hh"
 #include "shards/blocked_pops.hh"
 #include "shards/core/clock.hh"
+#include "shards/core/deadlock.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
+#include "shards/fence_ceiling.hh"
+#include "shards/lock_order.hh"
+#include "shards/read_clock.hh"
+#include "shards/waiting_client.hh"
 
 namespace lockkeeper::shards {
 
 namespace ss = seastar;
-
-/// CLOCK_BOOTTIME, read now. Never a cached clock: whether a lease still holds is decided by it.
-instant read_clock();
 
 /// Everything one core knows about its locks: the table, time for it, and the turn.
 ///
@@ -26,7 +33,8 @@ instant read_clock();
 /// later, in order.
 class lock_service {
 public:
-    lock_service(hash_seed seed, lock_table_options options);
+    lock_service(hash_seed seed, lock_table_options options, policy_book policies = policy_book(),
+                 waiting_room_options waiting = {});
 
     ss::future<> start();
     ss::future<> stop();
@@ -46,6 +54,38 @@ public:
         }
     }
 
+    /// Fences of the embedded store come from here, from now on; without it they have no end.
+    void supply_fences(fence_ceiling& ceiling) { _fences.emplace(_table.fences(), ceiling); }
+
+    /// Who hears of grants that ended before their time. Without it nobody does.
+    void tell_losses_to(std::function<void(lost_grant)> listener) { _losses = std::move(listener); }
+
+    lock_key key(uint32_t database, std::string_view name) const {
+        return {database, name, _hasher.place(name).bucket};
+    }
+
+    /// Takes a lock, or a place in line for it. The future ends with the wait.
+    ss::future<lock_answer> acquire(lock_order order);
+    /// The same for somebody who has the turn, and so cannot wait.
+    ss::future<lock_answer> acquire_in_turn(lock_order order);
+    /// Ends the wait of a client, if there is one: of a pop, or for a lock.
+    bool cancel_wait(uint64_t client);
+    /// Who waits for whom on this core, for the deadlock watch; a wait is known by its client.
+    std::vector<wait_edge> waits();
+    /// These clients wait for each other; the first of them closed the circle. Marks those of this
+    /// core, refuses the first if its policy says so, and tells what they wait for.
+    std::vector<std::string> note_deadlock(const std::vector<uint64_t>& clients, bool is_new);
+    /// A client's connection has ended.
+    void client_left(uint64_t client);
+
+    /// To be called when a command has run: hands on what it freed, and tells those who waited.
+    /// While a command over several cores runs it waits for its end.
+    void settle(instant now) {
+        if (turn_is_free()) {
+            finish(now);
+        }
+    }
+
     /// False while a command over several cores runs: then take_turn() first.
     bool turn_is_free() const { return _turn.available_units() > 0 && _turn.waiters() == 0; }
     ss::future<> take_turn() { return _turn.wait(); }
@@ -58,6 +98,12 @@ public:
 
 private:
     void remove_expired();
+    void finish(instant now);
+    void tell_ended();
+    void look_at(instant when);
+    grant_request request_of(const lock_order& order) const;
+    ss::future<lock_answer> acquire_now(lock_order order);
+    ss::future<lock_answer> wait_for(lock_order order, instant now);
 
     key_hasher _hasher;
     lock_table _table;
@@ -66,6 +112,12 @@ private:
     ss::semaphore _turn{1};
     std::vector<std::pair<uint32_t, std::string>> _pushed;  ///< in this turn
     ss::timer<> _expiry_timer;
+    std::optional<fence_supply> _fences;
+    waiting_clients _waiting;
+    std::set<uint64_t> _before_turn;  ///< clients whose acquire waits for the turn
+    std::function<void(lost_grant)> _losses;
+    ss::timer<> _due_timer;
+    instant _due_at = end_of_time;  ///< what the timer is set to
 };
 
 }  // namespace lockkeeper::shards

@@ -251,8 +251,7 @@ ss::future<> unblock(client& who, const owned_request& args) {
             }
             one->unblocked_with_error = with_error;
             return one->all.locks
-                .invoke_on_all(
-                    [wanted](shards::lock_service& locks) { locks.waiting_pops().cancel(wanted); })
+                .invoke_on_all([wanted](shards::lock_service& locks) { locks.cancel_wait(wanted); })
                 .then([] { return true; });
         });
     who.reply.integer(is_blocked ? 1 : 0);

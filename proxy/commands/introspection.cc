@@ -12,6 +12,7 @@
 #include "proxy/command.hh"
 #include "proxy/commands/subcommands.hh"
 #include "proxy/expiry.hh"
+#include "proxy/lock_report.hh"
 #include "proxy/process.hh"
 #include "proxy/services.hh"
 #include "proxy/version.hh"
@@ -33,6 +34,7 @@ using protocol::request;
 struct totals {
     statistics counted;
     shards::table_stats locks;
+    lock_report lock_traffic;
     std::array<uint64_t, 64> keys_by_database{};
     uint64_t clients = 0;
     uint64_t blocked = 0;
@@ -197,6 +199,10 @@ std::string info_empty(const client&, const totals&) {
     return {};
 }
 
+std::string info_locks(const client&, const totals& all) {
+    return info_text(all.lock_traffic);
+}
+
 std::string info_cluster(const client&, const totals&) {
     return "cluster_enabled:0\r\n";
 }
@@ -242,6 +248,7 @@ constexpr info_section sections[] = {
     {"Latencystats", false, info_empty},
     {"Cluster", true, info_cluster},
     {"Keyspace", true, info_keyspace},
+    {"Locks", true, info_locks},
     {"Limits", false, info_limits},
 };
 
@@ -260,7 +267,8 @@ bool is_wanted(const info_section& section, const owned_request& args) {
 }
 
 ss::future<> info(client& who, owned_request args) {
-    const totals all = co_await collect(who);
+    totals all = co_await collect(who);
+    all.lock_traffic = co_await report_locks(who.all);
     std::string text;
     for (const info_section& section : sections) {
         if (is_wanted(section, args)) {

@@ -61,7 +61,7 @@ ss::future<> count_over_cores(client& who, owned_request args) {
             }
             core_batch batch;
             batch.items.push_back({&spec, who.database, protocol::version::resp2,
-                                   owned_request(request{by_core[core]})});
+                                   owned_request(request{by_core[core]}), who.id});
             const auto replies = co_await run_on(who.all, core, std::move(batch), turn::have_it);
             // ":<number>\r\n", written by the two functions above.
             sum += protocol::parse_integer(replies[0].substr(1, replies[0].size() - 3)).value();
@@ -85,6 +85,8 @@ void type(const key_call& call) {
             return call.reply.simple("hash");
         case shards::entry_kind::list:
             return call.reply.simple("list");
+        case shards::entry_kind::holders:
+            return call.reply.simple("lock");
     }
 }
 
@@ -235,7 +237,7 @@ struct scan_filter {
 };
 
 std::string_view type_name(shards::entry_kind kind) {
-    constexpr std::string_view names[] = {"string", "hash", "list"};
+    constexpr std::string_view names[] = {"string", "hash", "list", "lock"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -329,8 +331,9 @@ ss::future<> scan(client& who, owned_request args) {
             core, [database = who.database, within, filter](shards::lock_service& there) {
                 return scan_core(there, database, within, filter);
             });
-        // Of what lies there much may have expired: effort counts, not success.
-        visited += std::max(page.visited, keys_at_once(filter));
+        // Of what lies there much may have expired: effort counts, not success. A core that has
+        // been seen to its end was no effort.
+        visited += page.cursor == 0 ? page.visited : std::max(page.visited, keys_at_once(filter));
         bytes += page.bytes;
         std::ranges::move(page.names, std::back_inserter(names));
         within = page.cursor;

@@ -169,7 +169,8 @@ void run_here(const key_call& here) {
                                        .table = here.table(),
                                        .now = here.now,
                                        .wall_ms = wall_clock_ms(),
-                                       .out = out});
+                                       .out = out,
+                                       .client = here.client});
     announce(here.locks, out.announcements);
     answer(here.reply, *call->script, outcome, out);
     // Last, for it changes the table, and the answer may point into that.

@@ -1,9 +1,14 @@
 #include <algorithm>
 #include <limits>
+#include <seastar/core/coroutine.hh>
 
 #include "protocol/text.hh"
+#include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/expiry.hh"
+#include "proxy/lock_wait.hh"
+#include "proxy/router.hh"
+#include "proxy/services.hh"
 #include "proxy/value_digest.hh"
 #include "shards/lock_service.hh"
 
@@ -191,7 +196,8 @@ void set(const key_call& call) {
                                            .condition = options.condition,
                                            .comparand = options.comparand,
                                            .expiry = expiry,
-                                           .want_previous = options.get},
+                                           .want_previous = options.get,
+                                           .client = call.client},
                                           call.now);
     if (!outcome) {
         return reply_lock_error(call.reply, outcome.error());
@@ -205,10 +211,84 @@ void set(const key_call& call) {
     }
 }
 
+// ---- tries that are held back -------------------------------------------------------------------
+
+/// A policy holds the answer to a refused try back for a moment, in the queue of all who wait. Not
+/// if more commands have come already: they would wait behind it.
+std::optional<std::chrono::milliseconds> time_to_park(client& who, const request& args) {
+    const auto& policies = who.all.locks.local().table().policies();
+    if (!policies.any_parks() || who.has_more || who.multi) {
+        return std::nullopt;
+    }
+    const auto& policy = policies.of(args[1]);
+    return policy.pollers == shards::poller_rule::park ? std::optional(policy.park) : std::nullopt;
+}
+
+/// Only `SET key owner NX` with a time to live from now, or without one, is a try.
+std::optional<shards::lock_order> read_try(client& who, const request& args) {
+    set_options options;
+    if (!options.parse(args, 3) || options.condition != set_condition::if_absent || options.get ||
+        options.keep_ttl || options.origin != time_origin::now) {
+        return std::nullopt;
+    }
+    shards::lock_order order{.database = who.database,
+                             .key = std::string(args[1]),
+                             .owner = std::string(args[2]),
+                             .client = who.id,
+                             .is_parked = true};
+    if (!options.has_expiry) {
+        return std::nullopt;  // it would live by the connection
+    }
+    const auto number = protocol::parse_integer(options.expiry);
+    const int64_t scale = options.unit == time_unit::seconds ? 1'000 : 1;
+    constexpr int64_t longest = int64_t{1} << 40;
+    if (!number || *number <= 0 || *number > longest) {
+        return std::nullopt;
+    }
+    order.ttl = std::chrono::milliseconds(*number * scale);
+    return order;
+}
+
+bool set_may_park(client& who, const request& args) {
+    return time_to_park(who, args) && read_try(who, args);
+}
+
+ss::future<> set_in_time(client& who, owned_request args) {
+    const auto views = args.views();
+    auto order = read_try(who, request{views});
+    const auto park = time_to_park(who, request{views});
+    if (!order || !park || who.holds_turns) {
+        core_batch batch;
+        batch.items.push_back({find_command(views[0]), who.database, who.reply.spoken(),
+                               owned_request(request{views}), who.id});
+        const auto replies =
+            co_await run_on(who.all, who.all.locks.local().core_of(views[1]), std::move(batch),
+                            who.holds_turns ? turn::have_it : turn::wait_for_it);
+        who.output.append(replies[0]);
+        co_return;
+    }
+    order->wait = *park;
+    const auto answer = co_await wait_for_lock(who, std::move(*order));
+    if (answer.how == shards::lock_answer::end::granted) {
+        who.reply.ok();
+    } else if (answer.how == shards::lock_answer::end::failed &&
+               answer.error != shards::lock_error::other_lock_type &&
+               answer.error != shards::lock_error::wrong_type &&
+               answer.error != shards::lock_error::upgrade) {
+        reply_lock_error(who.reply, answer.error);
+    } else if (who.gone.abort_requested()) {
+        who.closing = true;
+    } else {
+        who.reply.null();
+    }
+}
+
 void setnx(const key_call& call) {
-    const auto outcome = call.table().set(
-        {.key = call.key(1), .value = call.args[2], .condition = set_condition::if_absent},
-        call.now);
+    const auto outcome = call.table().set({.key = call.key(1),
+                                           .value = call.args[2],
+                                           .condition = set_condition::if_absent,
+                                           .client = call.client},
+                                          call.now);
     outcome ? call.reply.integer(outcome->stored ? 1 : 0)
             : reply_lock_error(call.reply, outcome.error());
 }
@@ -361,7 +441,14 @@ constexpr command_spec table[] = {
      .keys = first,
      .on_keys = incrby},
     {.name = "psetex", .least = 4, .most = 4, .flags = grows, .keys = first, .on_keys = psetex},
-    {.name = "set", .least = 3, .most = -1, .flags = grows, .keys = first, .on_keys = set},
+    {.name = "set",
+     .least = 3,
+     .most = -1,
+     .flags = grows | flag_takes_lock,
+     .keys = first,
+     .on_keys = set,
+     .in_time = set_in_time,
+     .may_wait = set_may_park},
     {.name = "setex", .least = 4, .most = 4, .flags = grows, .keys = first, .on_keys = setex},
     {.name = "setnx",
      .least = 3,

@@ -112,7 +112,7 @@ ss::future<> run_queued(client& who, transaction::queued command) {
         if (const auto core = one_core_of(who.all, keys)) {
             core_batch batch;
             batch.items.push_back(
-                {&spec, who.database, who.reply.spoken(), std::move(command.request)});
+                {&spec, who.database, who.reply.spoken(), std::move(command.request), who.id});
             const auto replies = co_await run_on(who.all, *core, std::move(batch), turn::have_it);
             who.output.append(replies[0]);
             co_return;

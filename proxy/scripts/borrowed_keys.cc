@@ -12,10 +12,25 @@ using shards::lock_key;
 using shards::lock_result;
 using shards::lock_table;
 
+namespace {
+
+/// A lock that no script can own: to all of them it is somebody else's.
+key_image of_somebody_else(key_image image) {
+    image.kind = entry_kind::hash;
+    image.fields.emplace_back("somebody else", "1");
+    return image;
+}
+
+}  // namespace
+
 key_image image_of(lock_table& table, const lock_key& key, instant now) {
     key_image image{.name = std::string(key.name)};
     image.kind = table.kind_of(key, now);
     image.until = table.lifetime_of(key, now).until;
+    if (image.kind == entry_kind::holders ||
+        (!image.kind && !table.may_take(key, 0, std::string_view(), now))) {
+        return of_somebody_else(std::move(image));
+    }
     if (image.kind == entry_kind::string) {
         image.text = **table.get(key, now);
     } else if (image.kind == entry_kind::hash) {
@@ -85,6 +100,8 @@ lock_result<bool> restore(lock_table& table, const lock_key& key, const key_imag
         case entry_kind::list:
             done = restore_list(table, key, image, now);
             break;
+        case entry_kind::holders:
+            break;  // never an image's
     }
     if (done) {
         set_expiry(table, key, image.until, now);

@@ -1,5 +1,6 @@
 #include "proxy/scripts/call.hh"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
@@ -68,6 +69,20 @@ int64_t call::pttl(const shards::lock_key& of) const {
     return life.present ? milliseconds_until(life.until) : -2;
 }
 
+idioms::result call::refused(const shards::lock_key& what, std::string_view token) const {
+    table.was_refused(what, client, token, now);
+    int64_t left = pttl(what);
+    if (left == -2) {
+        // -1 would be told as "wait for a message": none comes when a reservation ends.
+        const shards::lock_line* const line = table.line_of(what);
+        const instant open = line == nullptr ? now
+                             : line->kept    ? std::max(line->kept->until, line->closed_until)
+                                             : line->closed_until;
+        left = std::max<int64_t>(1, milliseconds_until(open));
+    }
+    return ended(idioms::outcome::refused, left);
+}
+
 attempt<instant> call::after(int64_t count) const {
     // Redis counts in Unix time: what does not fit there is refused, as it would be.
     if (count > most - wall_ms) {
@@ -124,6 +139,15 @@ void call::publish(std::string_view payload) const {
     if (has(role::channel)) {
         publish_on(std::string(text(role::channel)), payload);
     }
+}
+
+void call::publish_freed() const {
+    if (!has(role::channel)) {
+        return;
+    }
+    publish();
+    out.announcements.back().frees =
+        shards::freed_lock{.database = database, .key = std::string(text(role::lock))};
 }
 
 void call::publish_on(std::string channel, std::string_view payload) const {

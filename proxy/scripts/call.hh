@@ -67,6 +67,7 @@ struct call {
     shards::instant now;
     int64_t wall_ms;  ///< Unix time, for what clients say in those terms
     effects& out;
+    uint64_t client = 0;  ///< the connection that asks
 
     const idioms::traits& behaviour() const { return script.behaviour; }
 
@@ -96,10 +97,20 @@ struct call {
     /// The expiry of a key that SET creates: `ttl_ms`, `ttl_s`, or none if there is no such role.
     attempt<shards::expiry_change> end_by_set() const;
 
+    /// The key is absent: whether the caller may have it, or it is kept for somebody else.
+    bool may_take(const shards::lock_key& what, std::string_view token) const {
+        return table.may_take(what, client, token, now);
+    }
+    /// The caller did not get a lock, and will perhaps ask again. `number` of the result is PTTL,
+    /// or for a lock that is kept the time until it is not.
+    idioms::result refused(const shards::lock_key& what, std::string_view token) const;
+
     /// Publishes on the script's `channel`, if it has one: `message`, or else the lock's name.
     void publish() const;
     void publish(std::string_view payload) const;
     void publish_on(std::string channel, std::string_view payload) const;
+    /// The same as publish(), of a lock that is free now: one of those who listen is enough.
+    void publish_freed() const;
 };
 
 }  // namespace lockkeeper::proxy::scripts

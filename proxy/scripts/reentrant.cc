@@ -77,6 +77,10 @@ answer reentrant_acquire(const call& c) {
     if (!end) {
         return fails(end.error());
     }
+    const bool is_free = !c.table.exists(key, c.now);
+    if (is_free && !c.may_take(key, c.text(role::owner))) {
+        return c.refused(key, c.text(role::owner));
+    }
     result won{};
     if (c.has(role::fence) || c.has(role::reentry_error)) {
         const auto held = c.table.hash_get(key, c.text(role::owner), c.now);
@@ -86,8 +90,8 @@ answer reentrant_acquire(const call& c) {
         if (*held && c.has(role::reentry_error)) {
             return result{.what = outcome::forbidden, .text = c.text(role::reentry_error)};
         }
-        if (!*held && c.table.exists(key, c.now)) {
-            return ended(outcome::refused, c.pttl(key));
+        if (!*held && !is_free) {
+            return c.refused(key, c.text(role::owner));
         }
     }
     if (c.has(role::fence)) {
@@ -103,7 +107,7 @@ answer reentrant_acquire(const call& c) {
         return fails(acquired.error());
     }
     if (!acquired->won) {
-        return ended(outcome::refused, c.milliseconds_until(acquired->held_until));
+        return c.refused(key, c.text(role::owner));
     }
     won.what = acquired->holds == 1 ? outcome::granted : outcome::renewed;
     return won;
@@ -135,7 +139,8 @@ answer release_once(const call& c) {
         case how::freed:
             break;
     }
-    c.publish();
+    // Redisson's words: 0 is for one of those who wait, 1 for all of them.
+    c.text(role::message) == "0" ? c.publish_freed() : c.publish();
     return ended(outcome::released);
 }
 

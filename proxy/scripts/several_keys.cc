@@ -9,6 +9,7 @@ using idioms::outcome;
 using idioms::role;
 using shards::expiry_change;
 using shards::lock_error;
+using shards::lock_key;
 
 namespace {
 
@@ -43,9 +44,15 @@ attempt<bool> all_mine(const call& c) {
     return true;
 }
 
-bool all_absent(const call& c) {
-    return std::ranges::none_of(
-        c.keys, [&c](std::string_view name) { return c.table.exists(c.named(name), c.now); });
+/// All are absent, and none is kept for somebody else. The first that cannot be had, if any.
+std::optional<lock_key> not_to_be_had(const call& c, std::string_view value) {
+    for (const std::string_view name : c.keys) {
+        const lock_key key = c.named(name);
+        if (c.table.exists(key, c.now) || !c.may_take(key, value)) {
+            return key;
+        }
+    }
+    return std::nullopt;
 }
 
 /// SET of every key. The table may be full half way: then none of them stays.
@@ -55,8 +62,9 @@ answer set_all(const call& c, std::string_view value, outcome done) {
         return fails(expiry.error());
     }
     for (size_t i = 0; i < c.keys.size(); ++i) {
-        const auto set =
-            c.table.set({.key = c.named(c.keys[i]), .value = value, .expiry = *expiry}, c.now);
+        const auto set = c.table.set(
+            {.key = c.named(c.keys[i]), .value = value, .expiry = *expiry, .client = c.client},
+            c.now);
         if (set) {
             continue;
         }
@@ -72,8 +80,9 @@ answer set_all(const call& c, std::string_view value, outcome done) {
 }  // namespace
 
 answer acquire_all(const call& c) {
-    return all_absent(c) ? set_all(c, c.text(role::token), outcome::granted)
-                         : ended(outcome::refused);
+    const auto busy = not_to_be_had(c, c.text(role::token));
+    return busy ? c.refused(*busy, c.text(role::token))
+                : set_all(c, c.text(role::token), outcome::granted);
 }
 
 answer acquire_or_renew_all(const call& c) {
@@ -81,7 +90,8 @@ answer acquire_or_renew_all(const call& c) {
     if (!mine) {
         return fails(mine.error());
     }
-    if (all_absent(c)) {
+    const auto busy = not_to_be_had(c, mine->value);
+    if (!busy) {
         return set_all(c, mine->value, outcome::granted);
     }
     for (const std::string_view name : c.keys) {
@@ -90,7 +100,7 @@ answer acquire_or_renew_all(const call& c) {
             return fails(state.error());
         }
         if (*state != holding::mine) {
-            return ended(outcome::refused);
+            return c.refused(*busy, mine->value);
         }
     }
     return set_all(c, mine->value, outcome::renewed);

@@ -19,7 +19,8 @@ answer store(const call& c, const lock_key& key, std::string_view value, outcome
     if (!expiry) {
         return fails(expiry.error());
     }
-    const auto stored = c.table.set({.key = key, .value = value, .expiry = *expiry}, c.now);
+    const auto stored =
+        c.table.set({.key = key, .value = value, .expiry = *expiry, .client = c.client}, c.now);
     if (!stored) {
         return fails(stored.error());
     }
@@ -65,7 +66,8 @@ answer acquire_if_absent(const call& c) {
     const auto set = c.table.set({.key = c.lock(),
                                   .value = c.text(role::token),
                                   .condition = shards::set_condition::if_absent,
-                                  .expiry = *expiry},
+                                  .expiry = *expiry,
+                                  .client = c.client},
                                  c.now);
     if (!set) {
         return fails(set.error());
@@ -87,10 +89,11 @@ answer acquire_or_renew(const call& c) {
         if (c.has(role::allow_new) && c.text(role::allow_new) != "yes") {
             return ended(outcome::absent);
         }
-        return store(c, key, mine->value, outcome::granted);
+        return c.may_take(key, mine->value) ? store(c, key, mine->value, outcome::granted)
+                                            : c.refused(key, mine->value);
     }
     if (!mine->owns(**held)) {
-        return ended(outcome::refused);
+        return c.refused(key, mine->value);
     }
     return c.behaviour().rewrites ? store(c, key, mine->value, outcome::renewed) : prolong(c, key);
 }
@@ -115,7 +118,7 @@ answer release_if_owner(const call& c) {
     if (c.has(role::signal)) {
         return signal(c, signal_for);
     }
-    c.publish();
+    c.publish_freed();
     return ended(outcome::released);
 }
 
@@ -158,7 +161,9 @@ answer extend_or_create(const call& c) {
         return fails(held.error());
     }
     if (!*held) {
-        return store(c, key, c.text(role::token), outcome::granted);
+        return c.may_take(key, c.text(role::token))
+                   ? store(c, key, c.text(role::token), outcome::granted)
+                   : c.refused(key, c.text(role::token));
     }
     return **held == c.text(role::token) ? prolong(c, key) : ended(outcome::refused);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -23,6 +24,16 @@ public:
         }
     }
 
+    /// After it there is room for so many elements, however often the size swings below; until a
+    /// smaller number is reserved.
+    void reserve(size_t count) {
+        while (_chunks.size() * chunk < count) {
+            _chunks.push_back(std::make_unique<T[]>(chunk));
+        }
+        _reserved = count;
+        shrink();
+    }
+
     void push_back(T value) {
         reserve_one();
         (*this)[_size] = value;
@@ -31,10 +42,7 @@ public:
 
     void pop_back() {
         --_size;
-        // One empty chunk stays, or a size that swings around its edge would allocate each time.
-        if (_size + 2 * chunk <= _chunks.size() * chunk) {
-            _chunks.pop_back();
-        }
+        shrink();
     }
 
     size_t bytes() const { return _chunks.size() * (chunk * sizeof(T) + sizeof(void*)); }
@@ -42,8 +50,16 @@ public:
 private:
     static constexpr size_t chunk = 2048;
 
+    /// One empty chunk stays, or a size that swings around its edge would allocate each time.
+    void shrink() {
+        while (std::max(_size, _reserved) + 2 * chunk <= _chunks.size() * chunk) {
+            _chunks.pop_back();
+        }
+    }
+
     std::vector<std::unique_ptr<T[]>> _chunks;
     size_t _size = 0;
+    size_t _reserved = 0;
 };
 
 }  // namespace lockkeeper::shards

@@ -3,6 +3,9 @@
 #include <bit>
 #include <utility>
 
+#include "shards/core/lock_entry.hh"
+#include "shards/core/lock_line.hh"
+
 namespace lockkeeper::shards {
 namespace {
 
@@ -26,53 +29,60 @@ uint64_t position_of(uint64_t hash) {
 
 }  // namespace
 
-entry_map::entry_map() {
+template <typename Node>
+node_map<Node>::node_map() {
     while (_buckets.size() < buckets_min) {
         _buckets.push_back(nullptr);
     }
     resize_mask();
 }
 
-entry_map::~entry_map() {
+template <typename Node>
+node_map<Node>::~node_map() {
     for (size_t i = 0; i < _buckets.size(); ++i) {
-        for (lock_entry* entry = _buckets[i]; entry != nullptr;) {
-            lock_entry::owner(std::exchange(entry, entry->next)).reset();
+        for (Node* entry = _buckets[i]; entry != nullptr;) {
+            typename Node::owner(std::exchange(entry, entry->next)).reset();
         }
     }
 }
 
-size_t entry_map::bucket_of(uint64_t hash) const {
+template <typename Node>
+size_t node_map<Node>::bucket_of(uint64_t hash) const {
     const size_t bucket = hash & _mask;
     return bucket < _buckets.size() ? bucket : bucket & (_mask >> 1);
 }
 
-void entry_map::resize_mask() {
+template <typename Node>
+void node_map<Node>::resize_mask() {
     _mask = std::bit_ceil(_buckets.size()) - 1;
 }
 
-lock_entry* entry_map::find(uint64_t hash, std::string_view name) const {
-    lock_entry* entry = _buckets[bucket_of(hash)];
+template <typename Node>
+Node* node_map<Node>::find(uint64_t hash, std::string_view name) const {
+    Node* entry = _buckets[bucket_of(hash)];
     while (entry != nullptr && (entry->hash() != hash || entry->name() != name)) {
         entry = entry->next;
     }
     return entry;
 }
 
-lock_entry& entry_map::insert(lock_entry::owner entry) {
+template <typename Node>
+Node& node_map<Node>::insert(typename Node::owner entry) {
     for (size_t i = 0; i < buckets_per_entry_min; ++i) {
         if (_buckets.size() < buckets_per_entry_min * (_size + 1)) {
             add_bucket();
         }
     }
-    lock_entry*& head = _buckets[bucket_of(entry->hash())];
+    Node*& head = _buckets[bucket_of(entry->hash())];
     entry->next = head;
     head = entry.release();
     ++_size;
     return *head;
 }
 
-lock_entry::owner entry_map::take(lock_entry& entry) {
-    lock_entry** link = &_buckets[bucket_of(entry.hash())];
+template <typename Node>
+typename Node::owner node_map<Node>::take(Node& entry) {
+    Node** link = &_buckets[bucket_of(entry.hash())];
     while (*link != &entry) {
         link = &(*link)->next;
     }
@@ -81,28 +91,30 @@ lock_entry::owner entry_map::take(lock_entry& entry) {
     while (_buckets.size() > buckets_min && _buckets.size() > buckets_per_entry_max * _size) {
         drop_bucket();
     }
-    return lock_entry::owner(&entry);
+    return typename Node::owner(&entry);
 }
 
-lock_entry::owner entry_map::take_any() {
+template <typename Node>
+typename Node::owner node_map<Node>::take_any() {
     while (_buckets.size() > 1 && _buckets.back() == nullptr) {
         _buckets.pop_back();
     }
     resize_mask();
-    lock_entry*& head = _buckets.back();
-    lock_entry* const entry = head;
+    Node*& head = _buckets.back();
+    Node* const entry = head;
     head = std::exchange(entry->next, nullptr);
     --_size;
-    return lock_entry::owner(entry);
+    return typename Node::owner(entry);
 }
 
-void entry_map::add_bucket() {
+template <typename Node>
+void node_map<Node>::add_bucket() {
     _buckets.push_back(nullptr);
     resize_mask();
     const size_t added = _buckets.size() - 1;
-    lock_entry** link = &_buckets[added & (_mask >> 1)];
+    Node** link = &_buckets[added & (_mask >> 1)];
     while (*link != nullptr) {
-        lock_entry* const entry = *link;
+        Node* const entry = *link;
         if (bucket_of(entry->hash()) != added) {
             link = &entry->next;
             continue;
@@ -112,21 +124,23 @@ void entry_map::add_bucket() {
     }
 }
 
-void entry_map::drop_bucket() {
-    lock_entry* moving = _buckets.back();
+template <typename Node>
+void node_map<Node>::drop_bucket() {
+    Node* moving = _buckets.back();
     _buckets.pop_back();
     resize_mask();
     while (moving != nullptr) {
-        lock_entry*& head = _buckets[bucket_of(moving->hash())];
-        lock_entry* const rest = std::exchange(moving->next, head);
+        Node*& head = _buckets[bucket_of(moving->hash())];
+        Node* const rest = std::exchange(moving->next, head);
         head = std::exchange(moving, rest);
     }
 }
 
-uint64_t entry_map::visit_bucket(uint64_t position,
-                                 const std::function<void(lock_entry&)>& visit) const {
+template <typename Node>
+uint64_t node_map<Node>::visit_bucket(uint64_t position,
+                                      const std::function<void(Node&)>& visit) const {
     const size_t bucket = bucket_of(reverse_bits(static_cast<uint32_t>(position)));
-    for (lock_entry* entry = _buckets[bucket]; entry != nullptr; entry = entry->next) {
+    for (Node* entry = _buckets[bucket]; entry != nullptr; entry = entry->next) {
         if (position_of(entry->hash()) >= position) {
             visit(*entry);
         }
@@ -139,10 +153,11 @@ uint64_t entry_map::visit_bucket(uint64_t position,
     return (position & ~(range - 1)) + range;
 }
 
-std::optional<std::string> entry_map::verify() const {
+template <typename Node>
+std::optional<std::string> node_map<Node>::verify() const {
     size_t found = 0;
     for (size_t i = 0; i < _buckets.size(); ++i) {
-        for (const lock_entry* entry = _buckets[i]; entry != nullptr; entry = entry->next) {
+        for (const Node* entry = _buckets[i]; entry != nullptr; entry = entry->next) {
             ++found;
             if (bucket_of(entry->hash()) != i) {
                 return "an entry is in the wrong bucket " + std::to_string(i);
@@ -160,5 +175,8 @@ std::optional<std::string> entry_map::verify() const {
     }
     return std::nullopt;
 }
+
+template class node_map<lock_entry>;
+template class node_map<lock_line>;
 
 }  // namespace lockkeeper::shards

@@ -8,11 +8,10 @@
 #include <string_view>
 
 #include "shards/core/chunked_array.hh"
-#include "shards/core/lock_entry.hh"
 
 namespace lockkeeper::shards {
 
-/// The entries of one database by name. Owns them. Linear hashing: an insert adds at most two
+/// Entries by name. Owns them. Linear hashing: an insert adds at most two
 /// buckets, each by splitting one other, and an erase takes back at most a few, so the map is
 /// always about as large as its content and no call ever rehashes it.
 ///
@@ -27,28 +26,29 @@ namespace lockkeeper::shards {
 /// range of positions, whatever N is; a split halves the range and a merge joins two halves. So a
 /// position is a cursor that survives both: what lies behind it has been visited, what lies ahead
 /// has not.
-class entry_map {
+template <typename Node>
+class node_map {
 public:
     static constexpr uint64_t end_of_positions = uint64_t{1} << 32;
 
-    entry_map();
-    ~entry_map();
-    entry_map(const entry_map&) = delete;
-    entry_map& operator=(const entry_map&) = delete;
+    node_map();
+    ~node_map();
+    node_map(const node_map&) = delete;
+    node_map& operator=(const node_map&) = delete;
 
     size_t size() const { return _size; }
     /// Null if absent.
-    lock_entry* find(uint64_t hash, std::string_view name) const;
+    Node* find(uint64_t hash, std::string_view name) const;
     /// The name must be absent.
-    lock_entry& insert(lock_entry::owner entry);
+    Node& insert(typename Node::owner entry);
     /// The entry must be in this map.
-    lock_entry::owner take(lock_entry& entry);
+    typename Node::owner take(Node& entry);
     /// Takes any entry, to empty the map bit by bit. The map must not be empty.
-    lock_entry::owner take_any();
+    typename Node::owner take_any();
 
     /// Visits the entries of the bucket at `position`, from that position on; returns the next
     /// bucket's position, or end_of_positions.
-    uint64_t visit_bucket(uint64_t position, const std::function<void(lock_entry&)>& visit) const;
+    uint64_t visit_bucket(uint64_t position, const std::function<void(Node&)>& visit) const;
 
     size_t bytes() const { return _buckets.bytes(); }
     std::optional<std::string> verify() const;
@@ -59,9 +59,13 @@ private:
     void add_bucket();
     void drop_bucket();
 
-    chunked_array<lock_entry*> _buckets;
+    chunked_array<Node*> _buckets;
     uint64_t _mask = 0;  ///< the low L+1 bits
     size_t _size = 0;
 };
+
+class lock_entry;
+/// The entries of one database.
+using entry_map = node_map<lock_entry>;
 
 }  // namespace lockkeeper::shards

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "shards/core/lock_entry.hh"
+#include "shards/core/lock_line.hh"
+#include "shards/core/waiter.hh"
+
 namespace lockkeeper::shards {
 namespace {
 
@@ -16,12 +20,14 @@ constexpr size_t first_child_of(size_t index) {
 
 }  // namespace
 
-void expiry_heap::put(size_t index, slot what) {
+template <typename Node>
+void due_heap<Node>::put(size_t index, slot what) {
     _slots[index] = what;
-    what.entry->heap_index = static_cast<uint32_t>(index);
+    what.node->heap_index = static_cast<uint32_t>(index);
 }
 
-void expiry_heap::rise(size_t index, slot what) {
+template <typename Node>
+void due_heap<Node>::rise(size_t index, slot what) {
     while (index > 0) {
         const slot above = _slots[parent_of(index)];
         if (above.when <= what.when) {
@@ -33,7 +39,8 @@ void expiry_heap::rise(size_t index, slot what) {
     put(index, what);
 }
 
-void expiry_heap::sink(size_t index, slot what) {
+template <typename Node>
+void due_heap<Node>::sink(size_t index, slot what) {
     while (first_child_of(index) < _slots.size()) {
         size_t least = first_child_of(index);
         const size_t end = std::min(least + children, _slots.size());
@@ -51,7 +58,8 @@ void expiry_heap::sink(size_t index, slot what) {
     put(index, what);
 }
 
-void expiry_heap::settle(size_t index, slot what) {
+template <typename Node>
+void due_heap<Node>::settle(size_t index, slot what) {
     if (index > 0 && what.when < _slots[parent_of(index)].when) {
         rise(index, what);
     } else {
@@ -59,32 +67,35 @@ void expiry_heap::settle(size_t index, slot what) {
     }
 }
 
-void expiry_heap::set(lock_entry& entry, instant when) {
-    if (!entry.has_expiry()) {
-        _slots.push_back({when, &entry});
-        entry.expiry = when;
-        rise(_slots.size() - 1, {when, &entry});
+template <typename Node>
+void due_heap<Node>::set(Node& node, instant when) {
+    if (node.heap_index == not_in_heap) {
+        _slots.push_back({when, &node});
+        node.expiry = when;
+        rise(_slots.size() - 1, {when, &node});
         return;
     }
-    entry.expiry = when;
-    settle(entry.heap_index, {when, &entry});
+    node.expiry = when;
+    settle(node.heap_index, {when, &node});
 }
 
-void expiry_heap::remove(lock_entry& entry) {
-    const size_t index = entry.heap_index;
-    entry.heap_index = lock_entry::not_in_heap;
+template <typename Node>
+void due_heap<Node>::remove(Node& node) {
+    const size_t index = node.heap_index;
+    node.heap_index = not_in_heap;
     const slot last = _slots.back();
     _slots.pop_back();
-    if (last.entry != &entry) {
+    if (last.node != &node) {
         settle(index, last);
     }
 }
 
-std::optional<std::string> expiry_heap::verify() const {
+template <typename Node>
+std::optional<std::string> due_heap<Node>::verify() const {
     for (size_t i = 0; i < _slots.size(); ++i) {
         const slot& here = _slots[i];
-        if (here.entry->heap_index != i || here.entry->expiry != here.when) {
-            return "an entry disagrees with its heap slot " + std::to_string(i);
+        if (here.node->heap_index != i || here.node->expiry != here.when) {
+            return "a node disagrees with its heap slot " + std::to_string(i);
         }
         if (i > 0 && here.when < _slots[parent_of(i)].when) {
             return "heap slot " + std::to_string(i) + " ends before its parent";
@@ -92,5 +103,9 @@ std::optional<std::string> expiry_heap::verify() const {
     }
     return std::nullopt;
 }
+
+template class due_heap<lock_entry>;
+template class due_heap<lock_line>;
+template class due_heap<waiter>;
 
 }  // namespace lockkeeper::shards

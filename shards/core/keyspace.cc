@@ -22,7 +22,10 @@ constexpr size_t expire_when_full = 16;
 
 }  // namespace
 
-keyspace::keyspace(lock_table_options options) : _options(options), _databases(options.databases) {}
+keyspace::keyspace(lock_table_options options)
+    : _options(options),
+      _databases(options.databases),
+      _fences(options.fence_floor, options.fence_ceiling) {}
 
 keyspace::~keyspace() = default;
 
@@ -33,7 +36,7 @@ lock_entry* keyspace::find(const lock_key& key, instant now) {
     if (entry == nullptr || !entry->expired(now)) {
         return entry;
     }
-    expire(*entry);
+    expire(*entry, now);
     return nullptr;
 }
 
@@ -55,6 +58,12 @@ lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::paylo
             return std::unexpected(lock_error::too_many_locks);
         }
     }
+    if (now < _options.grants_from) {
+        return std::unexpected(lock_error::starting);
+    }
+    if (_fences.left() == 0) {
+        return std::unexpected(lock_error::no_fence);
+    }
     // What can throw comes first: a lock must not stay behind without its expiry.
     if (!into.held) {
         into.held = std::make_unique<content>();
@@ -67,11 +76,23 @@ lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::paylo
         into.held->heap.set(entry, expiry.when);
     }
     ++_keys;
+    give_fence(entry, now);
     changed(entry);
     return &entry;
 }
 
-void keyspace::remove(lock_entry& entry) {
+bool keyspace::give_fence(lock_entry& entry, instant now) {
+    const auto fence = _fences.next();
+    if (!fence) {
+        return false;
+    }
+    assert(*fence > entry.fence);  // P2
+    entry.fence = *fence;
+    entry.set_granted_at(now);
+    return true;
+}
+
+void keyspace::take_out(lock_entry& entry) {
     content& from = content_of(entry);
     if (entry.has_expiry()) {
         from.heap.remove(entry);
@@ -82,9 +103,19 @@ void keyspace::remove(lock_entry& entry) {
     from.map.take(entry).reset();
 }
 
-void keyspace::expire(lock_entry& entry) {
+void keyspace::remove(lock_entry& entry, instant now, entry_watcher::reason why) {
+    if (entry.marks != 0) {
+        _watcher->leaving(entry, why, now);
+    }
+    take_out(entry);
+}
+
+void keyspace::expire(lock_entry& entry, instant now) {
     ++_expired;
-    remove(entry);
+    if (entry.marks != 0) {
+        _watcher->leaving(entry, entry_watcher::reason::expired, now);
+    }
+    take_out(entry);
 }
 
 void keyspace::changed(lock_entry& entry) {
@@ -113,13 +144,16 @@ void keyspace::change_expiry(lock_entry& entry, expiry_change change, instant no
         case expiry_change::rule::at:
             if (change.when <= now) {
                 changed(entry);
-                remove(entry);
+                remove(entry, now);
                 return;
             }
             content_of(entry).heap.set(entry, change.when);
             break;
     }
     changed(entry);
+    if (entry.has(lock_entry::awaited)) {
+        _watcher->rescheduled(entry, now);
+    }
 }
 
 void keyspace::note_removal(uint64_t hash, uint64_t version) {
@@ -151,6 +185,14 @@ bool keyspace::changed_since(const lock_key& key, watch_mark mark, instant now) 
     // mark.
     return _removals[key.hash.value % removal_marks] > mark.version ||
            _databases[key.database].newest_flushed > mark.version;
+}
+
+void keyspace::for_each(const std::function<void(lock_entry&)>& visit) const {
+    for (const database& each : _databases) {
+        for (uint64_t at = 0; each.held && at != entry_map::end_of_positions;) {
+            at = each.held->map.visit_bucket(at, visit);
+        }
+    }
 }
 
 uint64_t keyspace::scan(const scan_request& request, instant now, const scan_visitor& visit) const {
@@ -186,6 +228,10 @@ size_t keyspace::flush(uint32_t number) {
     database& flushed = _databases[number];
     const size_t keys = size(number);
     if (keys > 0) {
+        _flushed.reserve(_flushed.size() + 1);  // may throw: before anybody is told
+        if (_watcher != nullptr) {
+            _watcher->flushing(number);
+        }
         _flushed.push_back(std::move(flushed.held));
         flushed.newest_flushed = flushed.newest_change;
         _keys -= keys;
@@ -193,7 +239,7 @@ size_t keyspace::flush(uint32_t number) {
     return keys;
 }
 
-size_t keyspace::free_flushed(size_t budget) {
+size_t keyspace::free_flushed(instant now, size_t budget) {
     size_t freed = 0;
     while (!_flushed.empty() && freed < budget) {
         entry_map& map = _flushed.back()->map;
@@ -201,7 +247,11 @@ size_t keyspace::free_flushed(size_t budget) {
             _flushed.pop_back();
             continue;
         }
-        _entry_bytes -= map.take_any()->counted_bytes;
+        const lock_entry::owner entry = map.take_any();
+        _entry_bytes -= entry->counted_bytes;
+        if (entry->marks != 0) {
+            _watcher->leaving(*entry, entry_watcher::reason::removed, now);
+        }
         ++freed;
     }
     return freed;
@@ -228,11 +278,11 @@ expire_progress keyspace::expire_due(instant now, size_t budget) {
                 progress.more = true;
                 return progress;
             }
-            expire(each.held->heap.top());
+            expire(each.held->heap.top(), now);
             ++progress.removed;
         }
     }
-    progress.removed += free_flushed(budget - progress.removed);
+    progress.removed += free_flushed(now, budget - progress.removed);
     progress.more = !_flushed.empty();
     return progress;
 }

@@ -11,6 +11,7 @@
 #include "shards/core/clock.hh"
 #include "shards/core/entry_map.hh"
 #include "shards/core/expiry_heap.hh"
+#include "shards/core/fence_counter.hh"
 #include "shards/core/lock_entry.hh"
 #include "shards/core/lock_types.hh"
 
@@ -26,6 +27,32 @@ struct lock_table_options {
     /// Fields of one hash, elements of one list: they are searched one after the other, and the
     /// fields of a hash lie in one block that should stay within 128 KiB.
     size_t members_max = 2'048;
+    /// Fences begin above `fence_floor` and stop at `fence_ceiling` until that is raised.
+    uint64_t fence_floor = 0;
+    uint64_t fence_ceiling = fence_limit;
+    /// Until then no lock is given to anybody: after a restart that forgot who holds what.
+    instant grants_from = start_of_time;
+};
+
+/// Told of entries that bear a mark when they go.
+class entry_watcher {
+public:
+    enum class reason : uint8_t {
+        released,  ///< by its owner
+        removed,   ///< by anybody: DEL, FLUSHDB, SET of another value
+        expired,
+    };
+
+    /// The entry is whole; it is gone when this returns. Must not change the keyspace.
+    virtual void leaving(lock_entry& entry, reason why, instant now) = 0;
+    /// The end of an entry that somebody is in line for has changed.
+    virtual void rescheduled(lock_entry& entry, instant now) = 0;
+    /// All entries of a database are about to go at once. Those that bear a mark are told of one by
+    /// one when their memory is freed.
+    virtual void flushing(uint32_t database) = 0;
+
+protected:
+    ~entry_watcher() = default;
 };
 
 using scan_visitor = std::function<void(const scanned_entry&)>;
@@ -46,14 +73,19 @@ public:
     ~keyspace();
 
     const lock_table_options& options() const { return _options; }
+    fence_counter& fences() { return _fences; }
+    void watch_with(entry_watcher& who) { _watcher = &who; }
 
     /// Null if absent. Removes the entry if it has expired.
     lock_entry* find(const lock_key& key, instant now);
     /// The key must be absent. Null if its expiry has passed already: then it came and went.
-    /// Refuses with too_many_locks or key_too_long.
+    /// Refuses with too_many_locks, key_too_long, no_fence or starting.
     lock_result<lock_entry*> create(const lock_key& key, lock_entry::payload value,
                                     expiry_change expiry, instant now);
-    void remove(lock_entry& entry);
+    void remove(lock_entry& entry, instant now,
+                entry_watcher::reason why = entry_watcher::reason::removed);
+    /// A new grant of an entry that stays: false if there is no fence to be had.
+    bool give_fence(lock_entry& entry, instant now);
     /// To be called after each change of an entry's value.
     void changed(lock_entry& entry);
     /// After it change_expiry() cannot throw, so a caller may change the value between the two.
@@ -64,6 +96,7 @@ public:
     watch_mark watch(const lock_key& key, instant now);
     bool changed_since(const lock_key& key, watch_mark mark, instant now);
 
+    void for_each(const std::function<void(lock_entry&)>& visit) const;
     uint64_t scan(const scan_request& request, instant now, const scan_visitor& visit) const;
     size_t size(uint32_t database) const;
     size_t flush(uint32_t database);
@@ -87,8 +120,9 @@ private:
 
     content& content_of(const lock_entry& entry) { return *_databases[entry.database()].held; }
     void note_removal(uint64_t hash, uint64_t version);
-    void expire(lock_entry& entry);
-    size_t free_flushed(size_t budget);
+    void expire(lock_entry& entry, instant now);
+    void take_out(lock_entry& entry);
+    size_t free_flushed(instant now, size_t budget);
 
     lock_table_options _options;
     std::vector<database> _databases;
@@ -97,6 +131,8 @@ private:
     /// By hash: the last version of the newest entry that was removed there. Empty until somebody
     /// watches an absent key.
     std::vector<uint64_t> _removals;
+    fence_counter _fences;
+    entry_watcher* _watcher = nullptr;
     uint64_t _version = 0;
     size_t _keys = 0;
     size_t _entry_bytes = 0;

@@ -8,6 +8,9 @@
 
 namespace lockkeeper::shards {
 
+// With a key of 16 bytes it fits into one of the allocator's steps, 128 bytes.
+static_assert(sizeof(lock_entry) <= 112);
+
 lock_entry::lock_entry(const lock_key& key, payload what)
     : value(std::move(what)),
       _hash(key.hash.value),
@@ -39,6 +42,11 @@ signal_list* lock_entry::list() {
     return held ? held->get() : nullptr;
 }
 
+holder_list* lock_entry::holders() {
+    auto* const held = std::get_if<std::unique_ptr<holder_list>>(&value);
+    return held ? held->get() : nullptr;
+}
+
 size_t lock_entry::footprint() const {
     const size_t self = allocation_bytes(sizeof(lock_entry) + _name_bytes);
     switch (kind()) {
@@ -50,6 +58,9 @@ size_t lock_entry::footprint() const {
         case entry_kind::list:
             return self + allocation_bytes(sizeof(signal_list)) +
                    std::get<std::unique_ptr<signal_list>>(value)->heap_bytes();
+        case entry_kind::holders:
+            return self + allocation_bytes(sizeof(holder_list)) +
+                   std::get<std::unique_ptr<holder_list>>(value)->heap_bytes();
     }
     return self;
 }

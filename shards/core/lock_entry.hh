@@ -1,8 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +10,9 @@
 #include <variant>
 
 #include "shards/core/clock.hh"
+#include "shards/core/expiry_heap.hh"
 #include "shards/core/field_map.hh"
+#include "shards/core/holder_list.hh"
 #include "shards/core/lock_types.hh"
 #include "shards/core/signal_list.hh"
 
@@ -22,10 +24,17 @@ class lock_entry {
 public:
     /// In the order of entry_kind. The rare kinds lie elsewhere, or every plain lock would pay for
     /// them.
-    using payload =
-        std::variant<std::string, std::unique_ptr<field_map>, std::unique_ptr<signal_list>>;
+    using payload = std::variant<std::string, std::unique_ptr<field_map>,
+                                 std::unique_ptr<signal_list>, std::unique_ptr<holder_list>>;
 
-    static constexpr uint32_t not_in_heap = std::numeric_limits<uint32_t>::max();
+    /// What has to be looked after when the entry goes.
+    enum mark : uint8_t {
+        awaited = 1 << 0,   ///< somebody is in line for it
+        native = 1 << 1,    ///< taken by a native verb: its owner is told when it is lost
+        bound = 1 << 2,     ///< lives as long as its client's connection, or is renewed by it
+        delays = 1 << 3,    ///< its policy has a lock-delay
+        orphaned = 1 << 4,  ///< its client left at once: its owner may not know that it won
+    };
 
     struct deleter {
         void operator()(lock_entry* entry) const;
@@ -43,6 +52,17 @@ public:
     std::string* text() { return std::get_if<std::string>(&value); }
     field_map* fields();
     signal_list* list();
+    holder_list* holders();
+
+    bool has(mark which) const { return (marks & which) != 0; }
+    void set(mark which) { marks = static_cast<uint8_t>(marks | which); }
+    void clear(mark which) { marks = static_cast<uint8_t>(marks & ~which); }
+
+    /// To the hundredth of a second: that is enough for people, and short.
+    instant granted_at() const { return instant{} + std::chrono::milliseconds(10) * since; }
+    void set_granted_at(instant now) {
+        since = static_cast<uint32_t>(now.nanoseconds / 10'000'000);
+    }
 
     bool has_expiry() const { return heap_index != not_in_heap; }
     bool expired(instant now) const { return has_expiry() && expiry <= now; }
@@ -58,6 +78,11 @@ public:
     instant expiry{};            ///< belongs to expiry_heap; means something with has_expiry() only
     uint32_t heap_index = not_in_heap;  ///< belongs to expiry_heap
     uint32_t counted_bytes = 0;  ///< belongs to keyspace: what the total knows of the footprint
+    uint64_t fence = 0;          ///< greater than that of every grant of this key before
+    uint64_t client = 0;         ///< the connection that it was given to; 0: unknown
+    uint32_t since = 0;
+    uint16_t holds = 1;  ///< of the owner of a plain lock
+    uint8_t marks = 0;
     payload value;
 
 private:

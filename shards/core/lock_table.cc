@@ -43,8 +43,20 @@ bool has_same_token(const acquire_or_renew_request& request, std::string_view he
 
 }  // namespace
 
+lock_table::lock_table(lock_table_options options, policy_book policies,
+                       waiting_room_options waiting)
+    : _policies(std::move(policies)), _keys(options), _room(_keys, _grants, _policies, waiting) {
+    _keys.watch_with(_room);
+}
+
 lock_result<set_outcome> lock_table::set(const set_request& request, instant now) {
-    lock_entry* const entry = _keys.find(request.key, now);
+    lock_entry* entry = _keys.find(request.key, now);
+    const bool only_if_absent = request.condition == set_condition::if_absent;
+    if (entry == nullptr && only_if_absent &&
+        !may_take(request.key, request.client, request.value, now)) {
+        was_refused(request.key, request.client, request.value, now);
+        return set_outcome{};
+    }
     const std::string* const text = entry ? entry->text() : nullptr;
     if (entry != nullptr && text == nullptr && looks_at_value(request)) {
         return wrong_type;
@@ -54,27 +66,62 @@ lock_result<set_outcome> lock_table::set(const set_request& request, instant now
         outcome.previous = *text;
     }
     if (!allows(request, entry != nullptr, text)) {
+        if (only_if_absent && is_resent(*entry, request)) {
+            taken_again(*entry, request, now);
+            outcome.stored = true;
+        } else if (only_if_absent) {
+            was_refused(request.key, request.client, request.value, now);
+        }
         return outcome;
     }
     outcome.stored = true;
     if (entry == nullptr) {
-        const auto created =
-            _keys.create(request.key, std::string(request.value), request.expiry, now);
+        const auto created = create(request.key, std::string(request.value), request.expiry, now);
         if (!created) {
             return std::unexpected(created.error());
         }
+        if (*created != nullptr) {
+            taken(**created, request.key, request.value, request.client, request.expiry, now);
+        }
         return outcome;
     }
-    replace_text(*entry, request.value, request.expiry, now);
+    const owner whose = text != nullptr && *text == request.value ? owner::same : owner::other;
+    if (const auto replaced = replace_text(*entry, request.value, whose, request.expiry, now);
+        !replaced) {
+        return std::unexpected(replaced.error());
+    }
     return outcome;
 }
 
-void lock_table::replace_text(lock_entry& entry, std::string_view value, expiry_change expiry,
-                              instant now) {
+lock_result<void> lock_table::replace_text(lock_entry& entry, std::string_view value, owner whose,
+                                           expiry_change expiry, instant now) {
     std::string copy(value);
     _keys.reserve_expiry(entry, expiry);
+    if (whose == owner::other) {
+        if (_keys.fences().left() == 0) {
+            return std::unexpected(lock_error::no_fence);
+        }
+        // Whoever had it has nothing to do with it any more.
+        _grants.leaving(entry, entry_watcher::reason::removed, now);
+        entry.clear(lock_entry::native);
+        entry.clear(lock_entry::bound);
+        entry.holds = 1;
+        entry.client = 0;
+        _keys.give_fence(entry, now);
+    }
+    entry.clear(lock_entry::orphaned);
     entry.value = std::move(copy);
     _keys.change_expiry(entry, expiry, now);
+    return {};
+}
+
+lock_result<lock_entry*> lock_table::create(const lock_key& key, lock_entry::payload value,
+                                            expiry_change expiry, instant now) {
+    auto created = _keys.create(key, std::move(value), expiry, now);
+    if (created && *created != nullptr && _room.lines() > 0) {
+        _room.appeared(key, **created);
+    }
+    return created;
 }
 
 lock_result<std::optional<std::string_view>> lock_table::get(const lock_key& key, instant now) {
@@ -92,6 +139,7 @@ lock_result<std::optional<std::string_view>> lock_table::get(const lock_key& key
 lock_result<compare_outcome> lock_table::remove_if(const remove_if_request& request, instant now) {
     lock_entry* const entry = _keys.find(request.key, now);
     if (entry == nullptr) {
+        _room.gave_up(request.key, caller_of(request.key, 0, request.comparand).token, now);
         return compare_outcome::absent;
     }
     const std::string* const text = entry->text();
@@ -100,9 +148,11 @@ lock_result<compare_outcome> lock_table::remove_if(const remove_if_request& requ
     }
     const bool equal = *text == request.comparand;
     if (equal != (request.compare == comparison::equal)) {
+        _room.gave_up(request.key, caller_of(request.key, 0, request.comparand).token, now);
         return compare_outcome::refused;
     }
-    _keys.remove(*entry);
+    _keys.remove(*entry, now,
+                 equal ? entry_watcher::reason::released : entry_watcher::reason::removed);
     return compare_outcome::done;
 }
 
@@ -123,6 +173,7 @@ lock_result<compare_outcome> lock_table::expire_if_equal(const expire_if_equal_r
     if (request.what != change::until && !entry->has_expiry()) {
         return compare_outcome::no_expiry;
     }
+    entry->clear(lock_entry::orphaned);  // its owner knows that it has it
     switch (request.what) {
         case change::until:
             _keys.reserve_expiry(*entry, expiry_change::at(request.when));
@@ -146,10 +197,17 @@ lock_result<acquire_or_renew_outcome> lock_table::acquire_or_renew(
         if (!request.may_create) {
             return acquire_or_renew_outcome{.what = result::refused};
         }
-        const auto created =
-            _keys.create(request.key, std::string(request.value), request.expiry, now);
+        if (!may_take(request.key, request.client, request.value, now)) {
+            was_refused(request.key, request.client, request.value, now);
+            return acquire_or_renew_outcome{.what = result::refused,
+                                            .held_until = _room.opens_at(request.key)};
+        }
+        const auto created = create(request.key, std::string(request.value), request.expiry, now);
         if (!created) {
             return std::unexpected(created.error());
+        }
+        if (*created != nullptr) {
+            taken(**created, request.key, request.value, request.client, request.expiry, now);
         }
         return acquire_or_renew_outcome{.what = result::acquired};
     }
@@ -158,16 +216,20 @@ lock_result<acquire_or_renew_outcome> lock_table::acquire_or_renew(
         return wrong_type;
     }
     if (!has_same_token(request, *text)) {
+        was_refused(request.key, request.client, request.value, now);
         return acquire_or_renew_outcome{.what = result::refused, .held_until = entry->until()};
     }
-    replace_text(*entry, request.value, request.expiry, now);
+    if (const auto kept = replace_text(*entry, request.value, owner::same, request.expiry, now);
+        !kept) {
+        return std::unexpected(kept.error());
+    }
     return acquire_or_renew_outcome{.what = result::renewed};
 }
 
 lock_result<int64_t> lock_table::increment(const lock_key& key, int64_t by, instant now) {
     lock_entry* const entry = _keys.find(key, now);
     if (entry == nullptr) {
-        const auto created = _keys.create(key, format_integer(by), expiry_change::never(), now);
+        const auto created = create(key, format_integer(by), expiry_change::never(), now);
         if (!created) {
             return std::unexpected(created.error());
         }
@@ -188,7 +250,7 @@ lock_result<int64_t> lock_table::increment(const lock_key& key, int64_t by, inst
 bool lock_table::remove(const lock_key& key, instant now) {
     lock_entry* const entry = _keys.find(key, now);
     if (entry != nullptr) {
-        _keys.remove(*entry);
+        _keys.remove(*entry, now);
     }
     return entry != nullptr;
 }
@@ -220,7 +282,7 @@ bool lock_table::expire(const expire_request& request, instant now) {
         return false;
     }
     _keys.reserve_expiry(*entry, expiry_change::at(request.when));
-    _keys.change_expiry(*entry, expiry_change::at(request.when), now);
+    _grants.reschedule(*entry, expiry_change::at(request.when), now);
     return true;
 }
 
@@ -229,7 +291,7 @@ bool lock_table::persist(const lock_key& key, instant now) {
     if (entry == nullptr || !entry->has_expiry()) {
         return false;
     }
-    _keys.change_expiry(*entry, expiry_change::never(), now);
+    _grants.reschedule(*entry, expiry_change::never(), now);
     return true;
 }
 

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "shards/core/clock.hh"
+#include "shards/core/grant_book.hh"
 #include "shards/core/keyspace.hh"
+#include "shards/core/lock_policy.hh"
 #include "shards/core/lock_types.hh"
+#include "shards/core/waiting_room.hh"
 
 namespace lockkeeper::shards {
 
@@ -23,9 +26,15 @@ namespace lockkeeper::shards {
 /// - An entry is never empty: the last field or element takes its key along.
 /// - Every change of an entry gives it a version that no entry of this table ever had.
 /// - A call that answers with an error has changed nothing.
+///
+/// Calls may free locks that somebody waits for. settle() hands them on; it is to be called before
+/// anybody else looks.
 class lock_table {
 public:
-    explicit lock_table(lock_table_options options = {}) : _keys(options) {}
+    explicit lock_table(lock_table_options options = {}, policy_book policies = policy_book(),
+                        waiting_room_options waiting = {});
+    lock_table(const lock_table&) = delete;
+    lock_table& operator=(const lock_table&) = delete;
 
     // Strings: plain locks and counters.
     lock_result<set_outcome> set(const set_request& request, instant now);
@@ -53,6 +62,67 @@ public:
     lock_result<release_outcome> release(const reentrant_request& request, instant now);
     /// False if `owner` does not hold the lock.
     lock_result<bool> renew(const reentrant_request& request, instant now);
+
+    // Locks with owners, fences and queues: the native verbs.
+    /// At once or not at all. Whoever is in line comes first, unless the owner holds it already.
+    enum class if_refused : uint8_t { will_wait, may_ask_again };
+    lock_result<grant_outcome> take(const grant_request& request, if_refused then, instant now);
+    /// Takes a place in line; take() has just refused what it wants. Ends by take_ended().
+    lock_result<void> wait(waiter& who, const lock_key& key, instant now) {
+        return _room.enter(who, key, now);
+    }
+    void stop_waiting(waiter& who, instant now) {
+        _room.leave(who, waiter::state::cancelled, {}, now);
+    }
+    void refuse_waiting(waiter& who, lock_error error, instant now) {
+        _room.leave(who, waiter::state::refused, error, now);
+    }
+    /// Holds left; nothing if not the owner.
+    lock_result<std::optional<int64_t>> release_hold(const lock_key& key, std::string_view owner,
+                                                     instant now);
+    /// A grant that its owner was never told of.
+    bool take_back(const lock_key& key, std::string_view owner, uint64_t fence, instant now) {
+        return _grants.take_back(key, owner, fence, now);
+    }
+    lock_result<std::optional<instant>> extend_hold(const lock_key& key, std::string_view owner,
+                                                    std::chrono::milliseconds ttl, instant now) {
+        return _grants.extend(key, owner, ttl, now);
+    }
+    bool break_lock(const lock_key& key, instant now) { return _grants.break_lock(key, now); }
+    std::vector<holder_view> holders(const lock_key& key, instant now) {
+        return _grants.holders(key, now);
+    }
+    /// Of the present holder, the newest if there are several.
+    std::optional<uint64_t> fence_of(const lock_key& key, instant now);
+    /// Null if nobody is in line.
+    lock_line* line_of(const lock_key& key) { return _room.find(key); }
+    void for_each_line(const std::function<void(lock_line&)>& visit) { _room.for_each(visit); }
+
+    // Clients that wait their own way.
+    /// Whether somebody who does not wait may have a key that is absent. For scripts, which look
+    /// before they act; set() and its kin ask by themselves.
+    bool may_take(const lock_key& key, uint64_t client, std::string_view token, instant now);
+    void was_refused(const lock_key& key, uint64_t client, std::string_view token, instant now);
+    /// The client that took this key left without another word: its owner may come again and
+    /// repeat its SET NX.
+    void orphan(const lock_key& key, uint64_t client, instant now);
+    /// A connection has ended.
+    void client_left(uint64_t client, instant now) { _grants.client_left(client, now); }
+
+    // What has happened meanwhile.
+    void settle(instant now) { _room.settle(now); }
+    /// Whatever is due by now, expire_due() excepted.
+    void advance(instant now) { _room.advance(now); }
+    std::optional<instant> next_due() const { return _room.next_due(); }
+    waiter* take_ended() { return _room.take_ended(); }
+    bool has_ended() const { return _room.has_ended(); }
+    std::vector<lost_grant> take_lost() { return _grants.take_lost(); }
+    bool has_lost() const { return _grants.has_lost(); }
+    size_t waiters() const { return _room.waiters(); }
+    size_t lines() const { return _room.lines(); }
+    grant_counters& counted() { return _grants.counted; }
+    const policy_book& policies() const { return _policies; }
+    fence_counter& fences() { return _keys.fences(); }
 
     // Hashes, field by field.
     lock_result<std::optional<std::string_view>> hash_get(const lock_key& key,
@@ -101,12 +171,32 @@ public:
 
     table_stats stats() const { return _keys.stats(); }
     /// For tests: walks everything and says what is broken, or nothing.
-    std::optional<std::string> verify() const { return _keys.verify(); }
+    std::optional<std::string> verify() const {
+        auto broken = _keys.verify();
+        return broken ? broken : _grants.verify();
+    }
+    /// The same for those in line; after settle().
+    std::optional<std::string> verify_lines(instant now) { return _room.verify(now); }
 
 private:
-    void replace_text(lock_entry& entry, std::string_view value, expiry_change expiry, instant now);
+    lock_result<lock_entry*> create(const lock_key& key, lock_entry::payload value,
+                                    expiry_change expiry, instant now);
+    enum class owner : uint8_t { same, other };
+    /// A value for another owner ends what the present one has, and needs a fence.
+    lock_result<void> replace_text(lock_entry& entry, std::string_view value, owner whose,
+                                   expiry_change expiry, instant now);
+    /// A plain lock has been taken by a command of Redis.
+    void taken(lock_entry& entry, const lock_key& key, std::string_view value, uint64_t client,
+               expiry_change expiry, instant now);
+    bool is_resent(const lock_entry& entry, const set_request& request) const;
+    void taken_again(lock_entry& entry, const set_request& request, instant now);
+    void keep_alive_by_policy(lock_entry& entry, expiry_change expiry, instant now);
+    static caller caller_of(const lock_key& key, uint64_t client, std::string_view token);
 
+    policy_book _policies;
     keyspace _keys;
+    grant_book _grants{_keys, _policies};
+    waiting_room _room;
 };
 
 }  // namespace lockkeeper::shards

@@ -22,9 +22,12 @@ lock_result<acquire_outcome> lock_table::acquire(const reentrant_request& reques
     lock_entry* const entry = _keys.find(request.key, now);
     if (entry == nullptr) {
         const auto created =
-            _keys.create(request.key, one_field({request.owner, "1"}), request.expiry, now);
+            create(request.key, one_field({request.owner, "1"}), request.expiry, now);
         if (!created) {
             return std::unexpected(created.error());
+        }
+        if (*created != nullptr && _room.lines() > 0) {
+            _room.took(request.key, caller_of(request.key, 0, request.owner), **created);
         }
         return acquire_outcome{.won = true, .holds = 1};
     }
@@ -65,7 +68,7 @@ lock_result<release_outcome> lock_table::release(const reentrant_request& reques
         return std::unexpected(holds.error());
     }
     if (*holds <= 0) {
-        _keys.remove(*entry);
+        _keys.remove(*entry, now);
         return release_outcome{.what = result::freed};
     }
     _keys.reserve_expiry(*entry, request.expiry);
@@ -109,7 +112,7 @@ lock_result<std::optional<std::string_view>> lock_table::hash_get(const lock_key
 lock_result<bool> lock_table::hash_set(const lock_key& key, hash_field field, instant now) {
     lock_entry* const entry = _keys.find(key, now);
     if (entry == nullptr) {
-        const auto created = _keys.create(key, one_field(field), expiry_change::never(), now);
+        const auto created = create(key, one_field(field), expiry_change::never(), now);
         if (!created) {
             return std::unexpected(created.error());
         }
@@ -159,7 +162,7 @@ lock_result<bool> lock_table::hash_remove(const lock_key& key, std::string_view 
     }
     _keys.changed(*entry);
     if (fields->size() == 0) {
-        _keys.remove(*entry);
+        _keys.remove(*entry, now);
     }
     return true;
 }
@@ -204,7 +207,7 @@ lock_result<size_t> lock_table::list_push(const lock_key& key, list_end end,
     if (entry == nullptr) {
         auto list = std::make_unique<signal_list>();
         list->push(end, values);
-        const auto created = _keys.create(key, std::move(list), expiry_change::never(), now);
+        const auto created = create(key, std::move(list), expiry_change::never(), now);
         if (!created) {
             return std::unexpected(created.error());
         }
@@ -228,7 +231,7 @@ lock_result<std::optional<std::string>> lock_table::list_pop(const lock_key& key
     std::string value = list->pop(end);
     _keys.changed(*entry);
     if (list->size() == 0) {
-        _keys.remove(*entry);
+        _keys.remove(*entry, now);
     }
     return value;
 }

@@ -23,8 +23,9 @@ struct lock_key {
     key_hash hash;
 };
 
-/// What Redis' TYPE tells. A counter is a string that holds an integer.
-enum class entry_kind : uint8_t { string, hash, list };
+/// What Redis' TYPE tells. A counter is a string that holds an integer. A lock with one owner is a
+/// string too, however it was taken; one with several (`holders`) is known to native verbs only.
+enum class entry_kind : uint8_t { string, hash, list, holders };
 
 enum class lock_error : uint8_t {
     wrong_type,        ///< the key holds another kind than the request is for
@@ -33,6 +34,14 @@ enum class lock_error : uint8_t {
     too_many_members,  ///< a new field or element would exceed lock_table_options::members_max
     not_an_integer,    ///< an increment of something that is not a decimal 64-bit integer
     overflow,          ///< an increment beyond 64 bits
+    too_many_holds,    ///< one more hold of the same owner than can be counted
+    too_many_waiters,  ///< in the queue of this key, or of this core
+    other_lock_type,   ///< exclusive or shared asked of a semaphore, or the reverse
+    other_permits,     ///< another number of permits than those of the lock or of the owner's holds
+    upgrade,           ///< a shared owner asks for the exclusive lock
+    deadlock,          ///< this wait would close a circle, and the policy refuses that
+    no_fence,          ///< no number could be given; see fence_counter
+    starting,          ///< grants are not made yet; see lock_table_options::grants_from
 };
 
 /// After an error the table is as it was before.
@@ -67,6 +76,7 @@ struct set_request {
     std::string_view comparand{};  ///< for if_equal and if_not_equal
     expiry_change expiry = expiry_change::never();
     bool want_previous = false;  ///< GET
+    uint64_t client = 0;         ///< the connection that asks; 0: does not matter
 };
 
 struct set_outcome {
@@ -115,6 +125,7 @@ struct acquire_or_renew_request {
     size_t token_bytes = std::string_view::npos;
     expiry_change expiry = expiry_change::never();
     bool may_create = true;  ///< false: only renew
+    uint64_t client = 0;
 };
 
 struct acquire_or_renew_outcome {

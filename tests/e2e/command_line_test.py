@@ -1,6 +1,5 @@
 """The command line: every mistake costs one clear line and an exit code, and starts nothing."""
 
-import os
 import socket
 import subprocess
 import tempfile
@@ -22,12 +21,27 @@ class CommandLine(unittest.TestCase):
 
     def test_version_and_help_are_told(self):
         self.assertRegex(run("--version").stdout, r"^lockkeeper \d+\.\d+\.\d+\n$")
-        usage = run("--help").stdout
+        usage = run("--help")
+        self.assertEqual(usage.returncode, 0)
         for option in ("--config", "--address", "--port", "--check", "--version"):
-            self.assertIn(option, usage)
+            self.assertIn(option, usage.stdout)
 
     def test_an_unknown_option_names_the_nearest_one(self):
         self.assertEqual(self.refuses("--prot", "1"), "lockkeeper: unknown option '--prot'; did you mean '--port'?\n")
+
+    def test_a_word_without_an_option_is_refused(self):
+        self.assertEqual(self.refuses("serve"), "lockkeeper: a word that belongs to no option; try --help\n")
+
+    def test_a_bad_value_of_a_seastar_option_is_one_line_and_no_abort(self):
+        for option, value in (
+            ("--reactor-backend", "carrier-pigeon"),
+            ("--network-stack", "carrier-pigeon"),
+            ("--default-log-level", "loud"),
+            ("--cpuset", "x"),
+            ("--thread-affinity", "perhaps"),
+        ):
+            said = self.refuses(option, value)
+            self.assertRegex(said, r"^lockkeeper: [^\n]*\b" + value + r"\b[^\n]*; try --help(-seastar)?\n$")
 
     def test_a_bad_port_or_address_is_refused(self):
         self.assertIn("not between 1 and 65535", self.refuses("--port", "65536"))
@@ -52,7 +66,12 @@ class CommandLine(unittest.TestCase):
             taken.listen()
             port = taken.getsockname()[1]
             said = self.refuses("--port", str(port), "-c", "2", "-m", "256M")
-            self.assertIn(f"cannot listen on 127.0.0.1:{port}: Address already in use", said)
+            self.assertIn(
+                f"cannot listen on 127.0.0.1:{port}: Address already in use;"
+                " stop the other server or choose another --port\n",
+                said,
+            )
+            self.assertEqual(said.count("ERROR"), 1)
 
     def test_check_prints_the_whole_configuration(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
@@ -73,6 +92,13 @@ class CommandLine(unittest.TestCase):
 
     def test_a_missing_file_is_named(self):
         self.assertIn("/nowhere.yaml: cannot be read", self.refuses("--config", "/nowhere.yaml"))
+
+    def test_a_folder_is_not_taken_for_an_empty_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(
+                self.refuses("--config", folder, "--check"),
+                f"lockkeeper: {folder}: cannot be read: Is a directory\n",
+            )
 
     def test_the_command_line_wins_over_the_file(self):
         with Lockkeeper(config="server: {port: 1}") as server, Client(server.port) as client:

@@ -22,7 +22,7 @@ from support import PATIENCE, Lockkeeper, Redis, encode
 
 SEED = 20260901
 STREAMS = 24_000
-TRIES = 100  # of a stream whose answer was cut by a reset
+TRIES = 20  # of a stream whose answer was cut by a reset
 SHOWN = 10  # failures in full; then a number
 
 END = b"the end of the stream"
@@ -575,6 +575,16 @@ def show(data, most=3000):
     return repr(data if len(data) <= most else data[:most] + b"...")
 
 
+def is_cut(data):
+    return any(value[0] == "cut" for value in replies(data)[-1:])
+
+
+def is_beginning(stream, less, more):
+    """The whole replies of the one are the first of the other, whose last may be an intended difference."""
+    whole = [value for value in normal(less, stream.tags) if value[0] != "cut"]
+    return len(whole) <= len(normal(more, stream.tags)) and all(map(alike, whole, normal(more, stream.tags)))
+
+
 def compare(seed, number, redis, servers):
     """The name of an intended difference or None, and a report or None."""
     stream = Maker(seed, number).make()
@@ -588,6 +598,12 @@ def compare(seed, number, redis, servers):
             return name, None
         if not theirs_reset and not ours_reset:
             break
+    # Redis writes 64 KiB at a time, and drops what is left as soon as it sees the end of our bytes.
+    if theirs_reset or is_cut(theirs):
+        if is_beginning(stream, theirs, ours):
+            return "Redis' last replies are lost, every time", None
+    if ours_reset and is_beginning(stream, ours, theirs):
+        return "our last replies are lost in a reset, every time", None
     a, b = normal(theirs, stream.tags), normal(ours, stream.tags)
     first = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y and not alike(x, y)), min(len(a), len(b)))
     report = [f"stream {number} of seed {seed}, {server.cores} core(s), tags {sorted(stream.tags)}",
@@ -606,7 +622,9 @@ class Differential(unittest.TestCase):
         numbers = [self.options.only] if self.options.only is not None else range(self.options.streams)
         seen, failures, began = collections.Counter(), 0, time.monotonic()
         print(f"seed {seed}, {len(numbers)} streams", flush=True)
-        with Redis() as redis, Lockkeeper(cores=1) as one, Lockkeeper(cores=2) as two:
+        # Streams follow each other like the tries of a client that polls; nobody is to be preferred for it.
+        config = "policies: [{keys: '*', starvation_after: 1h}]\n"
+        with Redis() as redis, Lockkeeper(cores=1, config=config) as one, Lockkeeper(cores=2, config=config) as two:
             for server, cores in ((one, 1), (two, 2)):
                 server.cores = cores
             for number in numbers:

@@ -75,12 +75,14 @@ class Process:
 
 
 class Lockkeeper(Process):
-    """The server under test, small, with further options as given."""
+    """The server under test, small, with further options as given. None leaves the memory to the server."""
 
     def __init__(self, *options, cores=2, memory="256M", config=None, overprovisioned=True):
         port = free_port()
         self.file = None
-        command = [lockkeeper_binary(), "--port", str(port), "-c", str(cores), "-m", memory]
+        command = [lockkeeper_binary(), "--port", str(port), "-c", str(cores)]
+        if memory is not None:
+            command += ["-m", memory]
         if overprovisioned:
             command.append("--overprovisioned")  # many servers and tests share few cores
         if config is not None:
@@ -153,8 +155,9 @@ class Error(Exception):
 class Client:
     """One connection. Replies become Python values; errors become Error values, not exceptions."""
 
-    def __init__(self, port, timeout=PATIENCE):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+    def __init__(self, port, timeout=PATIENCE, source=None):
+        """`source`: the address to come from; all of 127.0.0.0/8 are this machine's."""
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout, source and (source, 0))
         self.stream = self.socket.makefile("rb")
 
     def __enter__(self):

@@ -54,8 +54,12 @@ inline std::string shown(std::string_view& rest) {
 struct world {
     shards::key_hasher hasher{{.low = 0x0123456789abcdef, .high = 42}};
     shards::lock_table table;
+    explicit world(shards::policy_book policies = shards::policy_book())
+        : table({}, std::move(policies)) {}
+
     shards::instant now = shards::instant{} + std::chrono::hours(1);
     int64_t wall_ms = 1'800'000'000'000;
+    uint64_t client = 0;  ///< who calls
     effects out;
 
     ~world() { BOOST_TEST(table.verify().value_or("") == ""); }
@@ -77,7 +81,8 @@ struct world {
                                .table = table,
                                .now = now,
                                .wall_ms = wall_ms,
-                               .out = out});
+                               .out = out,
+                               .client = client});
         if (!done) {
             return failed(done.error());
         }
@@ -95,9 +100,22 @@ struct world {
         if (!why.table) {
             return "-" + std::string(why.text);
         }
-        constexpr std::string_view names[] = {"-WRONGTYPE", "-TOOMANYLOCKS", "-TOOMANYMEMBERS",
-                                              "-NOTINTEGER", "-OVERFLOW"};
-        return std::string(names[static_cast<size_t>(*why.table)]);
+        switch (*why.table) {
+            case shards::lock_error::wrong_type:
+                return "-WRONGTYPE";
+            case shards::lock_error::key_too_long:
+                return "-KEYTOOLONG";
+            case shards::lock_error::too_many_locks:
+                return "-TOOMANYLOCKS";
+            case shards::lock_error::too_many_members:
+                return "-TOOMANYMEMBERS";
+            case shards::lock_error::not_an_integer:
+                return "-NOTINTEGER";
+            case shards::lock_error::overflow:
+                return "-OVERFLOW";
+            default:
+                return "-UNEXPECTED";
+        }
     }
 
     // The keys, seen from outside.

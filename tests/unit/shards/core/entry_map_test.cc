@@ -1,4 +1,5 @@
 #include "shards/core/entry_map.hh"
+#include "shards/core/lock_entry.hh"
 
 #include <boost/test/unit_test.hpp>
 #include <map>

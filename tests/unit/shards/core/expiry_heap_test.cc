@@ -1,4 +1,5 @@
 #include "shards/core/expiry_heap.hh"
+#include "shards/core/lock_entry.hh"
 
 #include <boost/test/unit_test.hpp>
 #include <random>

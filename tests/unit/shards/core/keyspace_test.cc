@@ -22,7 +22,7 @@ lock_result<lock_entry*> create(keyspace& keys, std::string_view name,
 }
 
 void remove(keyspace& keys, std::string_view name, instant now = start) {
-    keys.remove(*keys.find(key_of(name), now));
+    keys.remove(*keys.find(key_of(name), now), now);
 }
 
 bool present(keyspace& keys, std::string_view name, instant now = start, uint32_t database = 0) {

@@ -1,0 +1,98 @@
+"""What the benchmarks share: the servers of the end-to-end tests, runs of lockbench, medians and spreads."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "e2e"))
+from support import Client, Error, Lockkeeper, Redis, encode  # noqa: E402, F401
+
+# A round in which others used more than this many cores is not trusted.
+NOISE = 0.15
+
+
+def arguments(text):
+    """A parser with what every benchmark takes; `text` is the module's docstring."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lockkeeper", help="the server's binary, e.g. build/release/lockkeeper")
+    parser.add_argument("--lockbench", help="the load generator's binary (default: beside the server's)")
+    parser.add_argument("--json", metavar="FILE", help="append every run as a JSON line to this file")
+    return parser
+
+
+def parse(parser):
+    options = parser.parse_args()
+    os.environ["LOCKKEEPER"] = os.path.abspath(options.lockkeeper)
+    beside = os.path.join(os.path.dirname(options.lockkeeper), "bench", "load", "lockbench")
+    options.lockbench = os.path.abspath(options.lockbench or beside)
+    for path in (os.environ["LOCKKEEPER"], options.lockbench):
+        if not os.access(path, os.X_OK):
+            sys.exit(f"{path} is not there: build it first (make build, or ninja -C build/release lockbench)")
+    return options
+
+
+def load(options, server, *words, patience=300):
+    """One run of lockbench against `server`; its report. Ends the benchmark if the run went wrong."""
+    done = subprocess.run(
+        [options.lockbench, "--server", f"127.0.0.1:{server.port}", "--server-pid", str(server.process.pid),
+         *map(str, words)],
+        capture_output=True, text=True, timeout=patience)
+    # A load that nobody got through is a result too.
+    if not done.stdout or done.returncode not in (0, 1):
+        sys.exit(f"lockbench failed with code {done.returncode}: {' '.join(map(str, words))}\n{done.stderr}")
+    report = json.loads(done.stdout)
+    if options.json:
+        with open(options.json, "a") as file:
+            file.write(done.stdout)
+    return report
+
+
+def progress(text):
+    """What is going on now, in place; only for people who watch."""
+    if sys.stderr.isatty():
+        print(f"\r{text:<79}\r", end="", file=sys.stderr, flush=True)
+
+
+def is_noisy(report):
+    return report.get("foreign_cpu_cores", 0) > NOISE
+
+
+def speaks_native(server):
+    """Does it know LK.ACQUIRE?"""
+    with Client(server.port) as client:
+        answer = client.call("LK.ACQUIRE", "lock:probe", "probe", "TTL", 1000)
+        client.call("LK.RELEASE", "lock:probe", "probe")
+    return not (isinstance(answer, Error) and "unknown command" in str(answer))
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def spread(values, form="{:.2f}"):
+    """The least and the most, as text."""
+    return form.format(min(values)) + "-" + form.format(max(values))
+
+
+def info(port, section, *names):
+    """Numbers of an INFO section."""
+    with Client(port) as client:
+        lines = client.call("INFO", section).decode().split("\r\n")
+    pairs = dict(line.split(":", 1) for line in lines if ":" in line)
+    return [int(pairs[name]) for name in names]
+
+
+def resident(pid):
+    """Bytes of a process that are in memory."""
+    with open(f"/proc/{pid}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def machine():
+    """What the numbers were measured on, in one line."""
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
+                 "unknown CPU")
+    return f"{os.cpu_count()} CPUs ({model}), Linux {os.uname().release}"

@@ -1,0 +1,112 @@
+#include "proxy/lock_wait.hh"
+
+#include <seastar/core/coroutine.hh>
+#include <utility>
+
+#include "proxy/client.hh"
+#include "proxy/command.hh"
+#include "proxy/lock_orders.hh"
+#include "proxy/services.hh"
+#include "shards/background.hh"
+
+namespace lockkeeper::proxy {
+
+namespace {
+
+using shards::lock_answer;
+using shards::lock_order;
+using shards::lock_service;
+
+ss::future<lock_answer> acquire_at(client& who, ss::shard_id core, lock_order order) {
+    if (core == ss::this_shard_id()) {
+        return who.all.locks.local().acquire(std::move(order));
+    }
+    return who.all.locks.invoke_on(core, [order = std::move(order)](lock_service& locks) mutable {
+        return locks.acquire(std::move(order));
+    });
+}
+
+void cancel_at(client& who, ss::shard_id core) noexcept {
+    // Nobody needs the answer, and the service outlives every session.
+    (void)who.all.locks.invoke_on(core,
+                                  [id = who.id](lock_service& locks) { locks.cancel_wait(id); });
+}
+
+ss::future<> take_back_at(client& who, ss::shard_id core, uint32_t database, std::string key,
+                          std::string owner, uint64_t fence) {
+    return who.all.locks.invoke_on(core, [database, key = std::move(key), owner = std::move(owner),
+                                          fence](lock_service& locks) {
+        const auto now = shards::read_clock();
+        locks.table().take_back(locks.key(database, key), owner, fence, now);
+        locks.settle(now);
+    });
+}
+
+/// Waits, with everything that may end the wait.
+ss::future<lock_answer> wait_at(client& who, ss::shard_id core, lock_order order) {
+    const uint32_t database = order.database;
+    const bool is_parked = order.is_parked;
+    const std::string key = order.key;
+    const std::string owner = order.owner;
+    if (who.gone.abort_requested()) {
+        co_return lock_answer{.how = lock_answer::end::cancelled};
+    }
+    auto hung_up = who.gone.subscribe([&who, core]() noexcept { cancel_at(who, core); });
+    who.end_reply();
+    auto answered = acquire_at(who, core, std::move(order));
+    if (!answered.available()) {
+        who.blocked = true;
+        if (is_parked) {
+            who.when_heard([&who, core] { cancel_at(who, core); });
+        }
+    }
+    auto answer = co_await std::move(answered);
+    who.blocked = false;
+    if (is_parked) {
+        who.when_heard(nullptr);
+    }
+    if (answer.how == lock_answer::end::granted && who.gone.abort_requested()) {
+        co_await take_back_at(who, core, database, key, owner, answer.given.fence);
+        answer.how = lock_answer::end::cancelled;
+    }
+    co_return answer;
+}
+
+}  // namespace
+
+ss::future<lock_answer> wait_for_lock(client& who, lock_order order) {
+    const ss::shard_id core = who.all.locks.local().core_of(order.key);
+    if (!order.wait) {
+        if (who.holds_turns) {
+            // The turn is ours already: acquire() would wait for it.
+            return who.all.locks.invoke_on(core,
+                                           [order = std::move(order)](lock_service& locks) mutable {
+                                               return locks.acquire_in_turn(std::move(order));
+                                           });
+        }
+        return acquire_at(who, core, std::move(order));
+    }
+    return wait_at(who, core, std::move(order));
+}
+
+void reply_answer(client& who, const lock_answer& answer) {
+    switch (answer.how) {
+        case lock_answer::end::granted:
+            return reply_grant(who.reply, answer.given, shards::read_clock());
+        case lock_answer::end::failed:
+            return reply_lock_error(who.reply, answer.error);
+        case lock_answer::end::refused:
+            return who.reply.null_array();
+        case lock_answer::end::cancelled:
+            break;
+    }
+    if (who.gone.abort_requested()) {
+        who.closing = true;  // what it sent behind this command is not for us to do
+    } else if (std::exchange(who.unblocked_with_error, false)) {
+        who.reply.error("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+    } else {
+        who.reply.null_array();
+    }
+}
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,214 @@
+#include "proxy/wake_ups.hh"
+
+#include <algorithm>
+#include <seastar/core/coroutine.hh>
+#include <seastar/core/lowres_clock.hh>
+#include <seastar/core/sleep.hh>
+#include <seastar/core/smp.hh>
+#include <seastar/util/log.hh>
+
+#include "shards/background.hh"
+
+namespace lockkeeper::proxy {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+ss::logger log("wake-ups");
+
+/// How long one who was told may take to come: many round trips in a data centre, and little beside
+/// what a waiter waits. A wide area is told of by the doubling.
+constexpr auto claim_window = 20ms;
+
+/// Rounds of one core; a release beyond that is told to all at once.
+constexpr size_t rounds_max = 10'000;
+
+/// Of a crowd in line, the first few tell well enough where those are who want the lock.
+constexpr size_t addresses_max = 256;
+
+}  // namespace
+
+struct wake_ups::round {
+    shards::announcement what;
+    subject about;
+    uint64_t number;
+    shards::instant begun;
+    std::vector<uint64_t> asked;           ///< clients that had asked for the lock in vain
+    std::vector<std::set<uint64_t>> told;  ///< numbers of subscriptions, by core
+    std::set<std::string, std::less<>> addresses{};
+    bool knows_addresses = false;
+};
+
+void wake_ups::announce(shards::announcement what) {
+    if (!what.frees) {
+        return _messages.local().broadcast(std::move(what));
+    }
+    const ss::shard_id owner = _locks.local().core_of(what.frees->key);
+    if (owner == ss::this_shard_id()) {
+        return begin(std::move(what));
+    }
+    if (_gate.is_closed()) {
+        return;
+    }
+    shards::background(
+        _gate, log, "passing on a wake-up", [this, owner, what = std::move(what)]() mutable {
+            return container().invoke_on(owner, [what = std::move(what)](wake_ups& there) mutable {
+                there.begin(std::move(what));
+            });
+        });
+}
+
+void wake_ups::begin(shards::announcement what) {
+    if (_gate.is_closed()) {
+        return;
+    }
+    if (_newest.size() >= rounds_max) {
+        return _messages.local().broadcast(std::move(what));
+    }
+    // Now, for the next command may be that of somebody who asked before and takes it.
+    auto asked = who_asked(*what.frees);
+    shards::background(_gate, log, "waking a listener",
+                       [this, what = std::move(what), asked = std::move(asked)]() mutable {
+                           return run(std::move(what), std::move(asked));
+                       });
+}
+
+ss::future<> wake_ups::run(shards::announcement what, std::vector<uint64_t> asked) {
+    round now{.what = std::move(what),
+              .about = {},
+              .number = ++_rounds,
+              .begun = shards::read_clock(),
+              .asked = std::move(asked),
+              .told = std::vector<std::set<uint64_t>>(ss::smp::count)};
+    now.about = {*now.what.frees, now.what.channel};
+    _newest[now.about] = now.number;
+    auto& counted = _everyone.local().counted.woken;
+    ++counted.rounds;
+    bool failed = false;
+    try {
+        co_await wake_by_and_by(now);
+    } catch (const ss::sleep_aborted&) {
+        // The server stops, and with it every wait.
+    } catch (const std::exception& problem) {
+        log.warn("a wake-up goes to all who listen: {}", problem.what());
+        failed = true;
+    }
+    if (is_newest(now)) {
+        _newest.erase(now.about);
+    }
+    ++counted.rounds_ended;
+    if (failed) {
+        _messages.local().broadcast(std::move(now.what));
+    }
+}
+
+ss::future<> wake_ups::wake_by_and_by(round& now) {
+    for (size_t more = 1;;) {
+        auto found = co_await find(now, more);
+        if (found.first.empty() || !is_newest(now)) {
+            co_return;
+        }
+        const size_t wanted = found.first.size();
+        const size_t told = co_await tell(now, std::move(found.first));
+        if (told < wanted) {
+            continue;  // some have just left: the next ones, at once
+        }
+        if (!found.has_more) {
+            co_return;  // all know
+        }
+        co_await ss::sleep_abortable<ss::lowres_clock>(claim_window, _stopping);
+        if (!is_newest(now) || !is_free(*now.what.frees)) {
+            co_return;
+        }
+        more *= 2;
+    }
+}
+
+ss::future<wake_candidates> wake_ups::find(round& now, size_t most) {
+    auto found = co_await ask_all_cores(now, most);
+    if (found.by_pattern && !now.knows_addresses) {
+        co_await look_where_they_are(now);
+        if (!now.addresses.empty()) {
+            found = co_await ask_all_cores(now, most);
+        }
+    }
+    co_return found;
+}
+
+ss::future<wake_candidates> wake_ups::ask_all_cores(const round& now, size_t most) {
+    wake_query query{.kind = kind_of(now.what.where),
+                     .channel = now.what.channel,
+                     .before = now.begun,
+                     .addresses = now.addresses,
+                     .most = most};
+    wake_candidates all;
+    for (ss::shard_id core = 0; core < ss::smp::count; ++core) {
+        query.except = now.told[core];
+        auto some = co_await _messages.invoke_on(
+            core, [query](const pubsub& there) { return there.candidates(query); });
+        std::ranges::move(some.first, std::back_inserter(all.first));
+        all.has_more |= some.has_more;
+        all.by_pattern |= some.by_pattern;
+    }
+    std::ranges::sort(all.first, is_woken_before);
+    all.has_more |= all.first.size() > most;
+    all.first.resize(std::min(all.first.size(), most));
+    co_return all;
+}
+
+std::vector<uint64_t> wake_ups::who_asked(const shards::freed_lock& lock) {
+    auto& locks = _locks.local();
+    std::vector<uint64_t> ids;
+    if (const auto* const line = locks.table().line_of(locks.key(lock.database, lock.key))) {
+        line->polling.for_each([&ids](const shards::seats::view& each) {
+            if (ids.size() < addresses_max && each.client != 0) {
+                ids.push_back(each.client);
+            }
+        });
+    }
+    return ids;
+}
+
+ss::future<> wake_ups::look_where_they_are(round& now) {
+    now.knows_addresses = true;
+    now.addresses = co_await _everyone.local().addresses(std::move(now.asked));
+}
+
+/// How many of them were there to be told.
+ss::future<size_t> wake_ups::tell(round& now, std::vector<subscription> whom) {
+    size_t told = 0;
+    for (subscription& one : whom) {
+        const ss::shard_id core = one.core;
+        const uint64_t number = one.number;
+        const bool heard = co_await _messages.invoke_on(
+            core, [one = std::move(one), channel = now.what.channel, payload = now.what.payload](
+                      pubsub& there) { return there.wake(one, channel, payload); });
+        if (heard) {
+            now.told[core].insert(number);
+            ++_everyone.local().counted.woken.told;
+            ++told;
+        }
+    }
+    co_return told;
+}
+
+bool wake_ups::is_newest(const round& now) const {
+    const auto found = _newest.find(now.about);
+    return found != _newest.end() && found->second == now.number;
+}
+
+bool wake_ups::is_free(const shards::freed_lock& lock) {
+    auto& locks = _locks.local();
+    const auto now = shards::read_clock();
+    const bool is_held = locks.table().exists(locks.key(lock.database, lock.key), now);
+    locks.settle(now);  // the look may have found that it has expired
+    return !is_held;
+}
+
+ss::future<> wake_ups::stop() {
+    _stopping.request_abort();
+    return _gate.close();
+}
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,29 @@
+#include "shards/core/bound_grants.hh"
+
+namespace lockkeeper::shards {
+
+void bound_grants::add(uint64_t client, lock_entry& entry, std::chrono::milliseconds after) {
+    _by_client.insert_or_assign(place_of(client, entry), after);
+    entry.set(lock_entry::bound);
+}
+
+bool bound_grants::remove(uint64_t client, lock_entry& entry) {
+    return _by_client.erase(place_of(client, entry)) > 0;
+}
+
+void bound_grants::remove_database(uint32_t database) {
+    std::erase_if(_by_client,
+                  [database](const auto& each) { return each.first.database == database; });
+}
+
+std::optional<bound_grants::item> bound_grants::take_one(uint64_t client) {
+    const auto first = _by_client.lower_bound({.client = client});
+    if (first == _by_client.end() || first->first.client != client) {
+        return std::nullopt;
+    }
+    const item taken{first->first.entry, first->second};
+    _by_client.erase(first);
+    return taken;
+}
+
+}  // namespace lockkeeper::shards

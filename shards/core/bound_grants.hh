@@ -1,0 +1,61 @@
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "shards/core/lock_entry.hh"
+
+namespace lockkeeper::shards {
+
+/// Which locks live by which connections. An entry that is in here bears the mark `bound`.
+class bound_grants {
+public:
+    /// `after`: how long the lock goes on when the connection has ended. If it throws, nothing has
+    /// changed.
+    void add(uint64_t client, lock_entry& entry, std::chrono::milliseconds after);
+    /// False if it was not there.
+    bool remove(uint64_t client, lock_entry& entry);
+    void remove_database(uint32_t database);
+
+    struct item {
+        lock_entry* entry;
+        std::chrono::milliseconds after;
+    };
+    /// Takes one of a client's out, until there is none. Needs no memory: a connection may end when
+    /// there is none left.
+    std::optional<item> take_one(uint64_t client);
+
+    bool contains(uint64_t client, lock_entry& entry) const {
+        return _by_client.contains(place_of(client, entry));
+    }
+    size_t size() const { return _by_client.size(); }
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [place, after] : _by_client) {
+            visit(place.client, *place.entry);
+        }
+    }
+
+private:
+    /// The address comes last: what happens when a connection ends must not depend on where its
+    /// locks happen to lie, or no run could be repeated.
+    struct place {
+        uint64_t client = 0;
+        uint64_t hash = 0;
+        uint32_t database = 0;
+        lock_entry* entry = nullptr;
+
+        friend auto operator<=>(const place&, const place&) = default;
+    };
+    static place place_of(uint64_t client, lock_entry& entry) {
+        return {client, entry.hash(), entry.database(), &entry};
+    }
+
+    std::map<place, std::chrono::milliseconds> _by_client;
+};
+
+}  // namespace lockkeeper::shards

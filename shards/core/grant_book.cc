@@ -1,0 +1,550 @@
+#include "shards/core/grant_book.hh"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace lockkeeper::shards {
+namespace {
+
+using std::chrono::milliseconds;
+
+expiry_change ending(instant when) {
+    return when == end_of_time ? expiry_change::never() : expiry_change::at(when);
+}
+
+grant_outcome granted(uint64_t fence, instant until, int64_t holds) {
+    return {.granted = true, .given = {.fence = fence, .until = until, .holds = holds}};
+}
+
+grant_outcome busy(std::optional<instant> until) {
+    return {.held_until = until};
+}
+
+instant until_of(const lock_entry& entry) {
+    return entry.until().value_or(end_of_time);
+}
+
+}  // namespace
+
+instant grant_book::end_of(const grant_request& request, instant now) const {
+    if (request.ttl) {
+        return now + *request.ttl;
+    }
+    const milliseconds most = _policies.of(request.key.name).max_hold;
+    return most > milliseconds::zero() ? now + most : end_of_time;
+}
+
+lock_result<grant_outcome> grant_book::take(const grant_request& request, instant now) {
+    assert(!request.ttl || *request.ttl > milliseconds::zero());
+    lock_entry* entry = _keys.find(request.key, now);
+    if (entry != nullptr && entry->holders() != nullptr && prune(*entry, now)) {
+        entry = nullptr;
+    }
+    if (entry == nullptr) {
+        return create(request, now);
+    }
+    if (request.is_parked) {
+        return busy(entry->until());
+    }
+    switch (entry->kind()) {
+        case entry_kind::list:
+            return std::unexpected(lock_error::wrong_type);
+        case entry_kind::hash:
+            return busy(entry->until());  // a reentrant lock of another library
+        case entry_kind::holders:
+            return join(*entry, request, now);
+        case entry_kind::string:
+            break;
+    }
+    if (request.mode == lock_mode::permits) {
+        return std::unexpected(lock_error::other_lock_type);
+    }
+    if (*entry->text() != request.owner || request.is_parked) {
+        return busy(entry->until());
+    }
+    return request.mode == lock_mode::exclusive ? take_again(*entry, request, now)
+                                                : downgrade(*entry, request, now);
+}
+
+lock_result<grant_outcome> grant_book::create(const grant_request& request, instant now) {
+    const instant until = end_of(request, now);
+    lock_entry::payload value;
+    if (request.mode == lock_mode::exclusive) {
+        value = std::string(request.owner);
+    } else {
+        auto holders = std::make_unique<holder_list>(request.mode, request.of);
+        holders->add({.owner = std::string(request.owner),
+                      .client = request.client,
+                      .until = until,
+                      .since = now,
+                      .permits = request.permits,
+                      .bound = !request.ttl});
+        value = std::move(holders);
+    }
+    const auto created = _keys.create(request.key, std::move(value), ending(until), now);
+    if (!created) {
+        return std::unexpected(created.error());
+    }
+    lock_entry& entry = **created;
+    entry.client = request.client;
+    if (holder_list* const holders = entry.holders()) {
+        holders->all().front().fence = entry.fence;
+    }
+    try {
+        attach(entry, request, now);
+    } catch (...) {
+        _keys.remove(entry, now, entry_watcher::reason::released);
+        throw;
+    }
+    if (!request.is_parked) {
+        entry.set(lock_entry::native);
+    }
+    ++counted.grants;
+    return granted(entry.fence, until, 1);
+}
+
+/// What a fresh lock lives by, beside its own end.
+void grant_book::attach(lock_entry& entry, const grant_request& request, instant now) {
+    const lock_policy& policy = _policies.of(request.key.name);
+    if (!request.ttl) {
+        _bound.add(request.client, entry, policy.grace);
+    } else if (request.is_parked && policy.renew) {
+        keep_alive(entry, *request.ttl, now);
+    }
+    if (policy.lock_delay > milliseconds::zero()) {
+        entry.set(lock_entry::delays);
+    }
+}
+
+/// The owner of a plain lock asks again: one hold more, and the later of the two ends.
+lock_result<grant_outcome> grant_book::take_again(lock_entry& entry, const grant_request& request,
+                                                  instant now) {
+    if (entry.holds == std::numeric_limits<uint16_t>::max()) {
+        return std::unexpected(lock_error::too_many_holds);
+    }
+    const instant until = std::max(until_of(entry), end_of(request, now));
+    _keys.reserve_expiry(entry, ending(until));
+    if (!request.ttl) {
+        _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+        move_to(entry, request.client);
+    }
+    ++entry.holds;
+    entry.set(lock_entry::native);
+    entry.clear(lock_entry::orphaned);
+    _keys.change_expiry(entry, ending(until), now);
+    ++counted.grants;
+    return granted(entry.fence, until, entry.holds);
+}
+
+/// The exclusive owner goes on as a shared one; those who wait to share may join it.
+lock_result<grant_outcome> grant_book::downgrade(lock_entry& entry, const grant_request& request,
+                                                 instant now) {
+    const instant until = std::max(until_of(entry), end_of(request, now));
+    auto holders = std::make_unique<holder_list>(lock_mode::shared, 1);
+    const bool is_bound = _bound.contains(entry.client, entry) || !request.ttl;
+    holders->add({.owner = std::string(request.owner),
+                  .client = request.client,
+                  .until = until,
+                  .since = now,
+                  .holds = entry.holds,
+                  .bound = is_bound});
+    _keys.reserve_expiry(entry, ending(until));
+    if (_keys.fences().left() == 0) {
+        return std::unexpected(lock_error::no_fence);
+    }
+    if (is_bound) {
+        _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+    }
+    move_to(entry, request.client);
+    _keys.give_fence(entry, now);
+    holders->all().front().fence = entry.fence;
+    const int64_t holds = entry.holds;
+    entry.value = std::move(holders);
+    entry.set(lock_entry::native);
+    entry.clear(lock_entry::orphaned);
+    _keys.change_expiry(entry, ending(until), now);
+    ++counted.grants;
+    return granted(entry.fence, until, holds);
+}
+
+lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_request& request,
+                                            instant now) {
+    holder_list& holders = *entry.holders();
+    if (!same_family(holders.mode(), request.mode)) {
+        return std::unexpected(lock_error::other_lock_type);
+    }
+    if (request.mode == lock_mode::permits && holders.of() != request.of) {
+        return std::unexpected(lock_error::other_permits);
+    }
+    holder_list::holder* const own = holders.find(request.owner);
+    if (request.mode == lock_mode::exclusive) {
+        if (own != nullptr) {
+            return std::unexpected(lock_error::upgrade);
+        }
+        return busy(holders.last_end());
+    }
+    if (own != nullptr && own->permits != request.permits) {
+        return std::unexpected(lock_error::other_permits);
+    }
+    if (request.mode == lock_mode::permits && holders.permits_free() < request.permits) {
+        return busy(holders.first_end());
+    }
+    if (own == nullptr && holders.size() >= _keys.options().members_max) {
+        return std::unexpected(lock_error::too_many_members);
+    }
+    const instant until = end_of(request, now);
+    _keys.reserve_expiry(entry, ending(until));
+    if (own != nullptr) {
+        if (!request.ttl) {
+            _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+            const uint64_t before = std::exchange(own->client, request.client);
+            own->bound = true;
+            unbind(entry, before);
+        }
+        own->until = std::max(own->until, until);
+        holders.add_hold(*own);
+        const grant given{.fence = own->fence, .until = own->until, .holds = own->holds};
+        settle_expiry(entry, now);
+        ++counted.grants;
+        return grant_outcome{.granted = true, .given = given};
+    }
+    if (_keys.fences().left() == 0) {
+        return std::unexpected(lock_error::no_fence);
+    }
+    holder_list::holder one{.owner = std::string(request.owner),
+                            .client = request.client,
+                            .until = until,
+                            .since = now,
+                            .permits = request.permits,
+                            .bound = !request.ttl};
+    holders.reserve_one();
+    _keys.changed(entry);  // the room alone is worth counting, should what follows be refused
+    if (!request.ttl) {
+        _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+    }
+    _keys.give_fence(entry, now);
+    one.fence = entry.fence;
+    holders.add(std::move(one));
+    settle_expiry(entry, now);
+    ++counted.grants;
+    return granted(entry.fence, until, 1);
+}
+
+/// The entry lives as long as the last of its holders. Where there is no memory to note its end, it
+/// stays until somebody looks: a release must not fail for that.
+void grant_book::settle_expiry(lock_entry& entry, instant now) {
+    expiry_change change = ending(entry.holders()->last_end());
+    try {
+        _keys.reserve_expiry(entry, change);
+    } catch (const std::bad_alloc&) {
+        change = expiry_change::keep();
+    }
+    _keys.change_expiry(entry, change, now);
+}
+
+/// A plain lock belongs to another connection from now on; if it is bound, then to that one.
+void grant_book::move_to(lock_entry& entry, uint64_t client) {
+    const uint64_t before = std::exchange(entry.client, client);
+    if (before != client) {
+        _bound.remove(before, entry);
+    }
+}
+
+/// A connection has nothing to do with this entry any more, unless another owner of it does.
+void grant_book::unbind(lock_entry& entry, uint64_t client) {
+    if (std::ranges::none_of(entry.holders()->all(), [client](const holder_list::holder& each) {
+            return each.bound && each.client == client;
+        })) {
+        _bound.remove(client, entry);
+    }
+}
+
+bool grant_book::holds(const lock_key& key, std::string_view owner, instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return false;
+    }
+    if (const std::string* const text = entry->text()) {
+        return *text == owner;
+    }
+    if (holder_list* const holders = entry->holders()) {
+        const auto* const own = holders->find(owner);
+        return own != nullptr && own->until > now;
+    }
+    return false;
+}
+
+lock_result<std::optional<int64_t>> grant_book::release(const lock_key& key, std::string_view owner,
+                                                        instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return std::nullopt;
+    }
+    if (const std::string* const text = entry->text()) {
+        if (*text != owner) {
+            return std::nullopt;
+        }
+        ++counted.releases;
+        if (entry->holds > 1) {
+            --entry->holds;
+            _keys.changed(*entry);
+            return entry->holds;
+        }
+        _keys.remove(*entry, now, entry_watcher::reason::released);
+        return 0;
+    }
+    holder_list* const holders = entry->holders();
+    if (holders == nullptr) {
+        return std::unexpected(lock_error::wrong_type);
+    }
+    if (prune(*entry, now)) {
+        return std::nullopt;
+    }
+    holder_list::holder* const own = holders->find(owner);
+    if (own == nullptr) {
+        return std::nullopt;
+    }
+    ++counted.releases;
+    const int64_t left = own->holds - 1;
+    const uint64_t client = own->client;
+    if (holders->drop_hold(*own)) {
+        unbind(*entry, client);
+    }
+    if (holders->empty()) {
+        _keys.remove(*entry, now, entry_watcher::reason::released);
+    } else {
+        settle_expiry(*entry, now);
+    }
+    return left;
+}
+
+bool grant_book::take_back(const lock_key& key, std::string_view owner, uint64_t fence,
+                           instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return false;
+    }
+    const holder_list::holder* const own =
+        entry->holders() != nullptr ? entry->holders()->find(owner) : nullptr;
+    const bool is_it = own != nullptr ? own->fence == fence
+                                      : entry->text() != nullptr && *entry->text() == owner &&
+                                            entry->fence == fence;
+    return is_it && release(key, owner, now).has_value();
+}
+
+lock_result<std::optional<instant>> grant_book::extend(const lock_key& key, std::string_view owner,
+                                                       milliseconds ttl, instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return std::nullopt;
+    }
+    const instant until = now + ttl;
+    if (const std::string* const text = entry->text()) {
+        if (*text != owner) {
+            return std::nullopt;
+        }
+        _keys.reserve_expiry(*entry, expiry_change::at(until));
+        if (_bound.remove(entry->client, *entry)) {
+            entry->clear(lock_entry::bound);
+        }
+        entry->clear(lock_entry::orphaned);
+        _keys.change_expiry(*entry, expiry_change::at(until), now);
+        return until;
+    }
+    holder_list* const holders = entry->holders();
+    if (holders == nullptr) {
+        return std::unexpected(lock_error::wrong_type);
+    }
+    if (prune(*entry, now)) {
+        return std::nullopt;
+    }
+    holder_list::holder* const own = holders->find(owner);
+    if (own == nullptr) {
+        return std::nullopt;
+    }
+    _keys.reserve_expiry(*entry, expiry_change::at(until));
+    own->until = until;
+    own->bound = false;
+    unbind(*entry, own->client);
+    settle_expiry(*entry, now);
+    return until;
+}
+
+bool grant_book::break_lock(const lock_key& key, instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return false;
+    }
+    _keys.remove(*entry, now);
+    return true;
+}
+
+void grant_book::reschedule(lock_entry& entry, expiry_change end, instant now) {
+    if (holder_list* const holders = entry.holders()) {
+        for (holder_list::holder& each : holders->all()) {
+            each.until = end.what == expiry_change::rule::at ? end.when : end_of_time;
+        }
+    }
+    _keys.change_expiry(entry, end, now);
+}
+
+std::vector<holder_view> grant_book::holders(const lock_key& key, instant now) {
+    std::vector<holder_view> all;
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return all;
+    }
+    const auto add_plain = [&](std::string_view owner, int64_t holds) {
+        all.push_back({.owner = owner,
+                       .fence = entry->fence,
+                       .until = entry->until(),
+                       .holds = holds,
+                       .client = entry->client,
+                       .since = entry->granted_at(),
+                       .bound = _bound.contains(entry->client, *entry)});
+    };
+    if (const std::string* const text = entry->text()) {
+        add_plain(*text, entry->holds);
+    } else if (const holder_list* const list = entry->holders()) {
+        for (const holder_list::holder& each : list->all()) {
+            if (each.until > now) {
+                all.push_back(
+                    {.owner = each.owner,
+                     .mode = list->mode(),
+                     .fence = each.fence,
+                     .until = each.until == end_of_time ? std::nullopt : std::optional(each.until),
+                     .holds = each.holds,
+                     .permits = each.permits,
+                     .of = list->of(),
+                     .client = each.client,
+                     .since = each.since,
+                     .bound = each.bound});
+            }
+        }
+    } else if (const field_map* const fields = entry->fields()) {
+        for (const hash_field& each : fields->all()) {
+            add_plain(each.name, 1);
+        }
+    }
+    return all;
+}
+
+void grant_book::keep_alive(lock_entry& entry, milliseconds ttl, instant now) {
+    const milliseconds most = _policies.of(entry.name()).max_hold;
+    _bound.add(entry.client, entry, ttl);
+    // Its client was told of the TTL, which a shorter bound must not take back.
+    _keys.change_expiry(entry,
+                        most > milliseconds::zero() ? expiry_change::at(now + std::max(most, ttl))
+                                                    : expiry_change::never(),
+                        now);
+}
+
+void grant_book::client_left(uint64_t client, instant now) {
+    while (const auto next = _bound.take_one(client)) {
+        leave_behind(*next->entry, client, now + next->after, now);
+    }
+}
+
+void grant_book::leave_behind(lock_entry& entry, uint64_t client, instant until, instant now) {
+    if (entry.expired(now)) {
+        return;  // whoever looks at it next will find that out
+    }
+    if (holder_list* const holders = entry.holders()) {
+        for (holder_list::holder& each : holders->all()) {
+            if (each.bound && each.client == client) {
+                each.bound = false;
+                each.until = std::min(each.until, until);
+            }
+        }
+        if (!prune(entry, now)) {
+            settle_expiry(entry, now);
+        }
+        return;
+    }
+    entry.clear(lock_entry::bound);
+    if (until >= until_of(entry)) {
+        return;
+    }
+    bool has_room = until > now;
+    try {
+        _keys.reserve_expiry(entry, expiry_change::at(until));
+    } catch (const std::bad_alloc&) {
+        has_room = false;  // it cannot be remembered for later, so its grace ends now
+    }
+    if (has_room) {
+        _keys.change_expiry(entry, expiry_change::at(until), now);
+    } else {
+        _keys.remove(entry, now, entry_watcher::reason::expired);
+    }
+}
+
+bool grant_book::prune(lock_entry& entry, instant now) {
+    holder_list& holders = *entry.holders();
+    if (holders.first_end() > now) {
+        return false;
+    }
+    auto& all = holders.all();
+    for (size_t i = all.size(); i-- > 0;) {
+        if (all[i].until > now) {
+            continue;
+        }
+        const uint64_t client = all[i].client;
+        lose(entry, all[i].owner, all[i].fence, client);
+        holders.remove(all[i]);
+        unbind(entry, client);
+    }
+    if (holders.empty()) {
+        _keys.remove(entry, now, entry_watcher::reason::expired);
+        return true;
+    }
+    _keys.changed(entry);
+    return false;
+}
+
+std::optional<instant> grant_book::next_end(lock_entry& entry) {
+    if (const holder_list* const holders = entry.holders()) {
+        const instant first = holders->first_end();
+        return first == end_of_time ? std::nullopt : std::optional(first);
+    }
+    return entry.until();
+}
+
+void grant_book::lose(lock_entry& entry, std::string_view owner, uint64_t fence, uint64_t client) {
+    if (!entry.has(lock_entry::native)) {
+        return;
+    }
+    ++counted.lost;
+    try {
+        _lost.push_back({.database = entry.database(),
+                         .key = std::string(entry.name()),
+                         .owner = std::string(owner),
+                         .fence = fence,
+                         .client = client});
+    } catch (const std::bad_alloc&) {
+        // It has been told when its grant ends; that it hears of the end as well is a courtesy, and
+        // the lock must go.
+    }
+}
+
+void grant_book::leaving(lock_entry& entry, entry_watcher::reason why, instant) {
+    const bool is_lost = why != entry_watcher::reason::released;
+    if (const holder_list* const holders = entry.holders()) {
+        for (const holder_list::holder& each : holders->all()) {
+            _bound.remove(each.client, entry);
+            if (is_lost) {
+                lose(entry, each.owner, each.fence, each.client);
+            }
+        }
+        return;
+    }
+    _bound.remove(entry.client, entry);
+    if (const std::string* const text = entry.text(); text != nullptr && is_lost) {
+        lose(entry, *text, entry.fence, entry.client);
+    }
+}
+
+}  // namespace lockkeeper::shards

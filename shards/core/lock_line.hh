@@ -1,0 +1,67 @@
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shards/core/clock.hh"
+#include "shards/core/lock_policy.hh"
+#include "shards/core/lock_types.hh"
+#include "shards/core/seats.hh"
+#include "shards/core/waiter.hh"
+
+namespace lockkeeper::shards {
+
+/// Everyone who is in line for one key: those who wait, in order, and the seats of those who poll.
+/// Most keys have none. Belongs to a waiting_room.
+class lock_line : public boost::intrusive::list_base_hook<
+                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    using owner = std::unique_ptr<lock_line>;
+
+    lock_line(const lock_key& key, uint64_t line_hash, const lock_policy& how)
+        : database(key.database),
+          policy(&how),
+          _key_hash(key.hash),
+          _hash(line_hash),
+          _name(key.name) {}
+
+    std::string_view name() const { return _name; }
+    uint64_t hash() const { return _hash; }
+    lock_key key() const { return {database, _name, _key_hash}; }
+
+    /// Nobody is in line, and nothing is remembered.
+    bool is_idle(instant now) const {
+        return queue.empty() && polling.empty() && closed_until <= now &&
+               (!kept || kept->until <= now);
+    }
+
+    const uint32_t database;
+    const lock_policy* const policy;
+    waiter_list queue;
+    seats polling;
+    /// The lock is free and kept for somebody who polls.
+    std::optional<seats::reservation> kept;
+    /// After an unclean end: nobody gets it before.
+    instant closed_until = start_of_time;
+    /// Since when somebody has been in line, and what happened meanwhile.
+    instant since{};
+    uint64_t hand_offs = 0;
+
+    lock_line* next = nullptr;          ///< in its bucket; belongs to node_map
+    instant expiry{};                   ///< when to look again; belongs to the heap
+    uint32_t heap_index = not_in_heap;  ///< likewise
+
+private:
+    key_hash _key_hash;
+    uint64_t _hash;
+    std::string _name;
+};
+
+/// Lines whose key may have come free.
+using line_list = boost::intrusive::list<lock_line, boost::intrusive::constant_time_size<false>>;
+
+}  // namespace lockkeeper::shards

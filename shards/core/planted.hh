@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+
+/// Mistakes that somebody could make, planted on purpose: a test demands that each of them is
+/// caught. A checker that never caught anything proves nothing.
+///
+/// The product has none of this: `planted()` is a constant there and the branches behind it vanish.
+/// The library lockkeeper_core_planted is the same code compiled with LOCKKEEPER_PLANTED_FAULTS; in
+/// it, at most one fault at a time is switched on.
+namespace lockkeeper::shards {
+
+enum class fault : uint8_t {
+    none,
+
+    // Fences over a quorum.
+    max_without_write_back,     ///< the highest vote is the fence, nobody is raised to it
+    median_of_votes,            ///< looks right, and is right as long as keys vanish on time only
+    fence_of_one_voter,         ///< the lowest vote of the quorum is the fence
+    raise_without_owner_check,  ///< a master raises its counter for somebody who lost the key there
+    block_of_one_voter,         ///< a renewal's fences come from one master
+    fences_beyond_block,        ///< goes on counting when the block has ended
+
+    // Votes and validity.
+    quorum_off_by_one,
+    votes_of_old_attempts,       ///< late votes count for the attempt of now
+    votes_of_lost_links,         ///< votes count although their connection has broken since
+    votes_after_the_deadline,    ///< a round never ends, however late its votes are
+    attempt_reused,              ///< all attempts of a proxy for a key share one value
+    validity_from_end_of_round,  ///< counts from the last answer, not from before the first
+                                 ///< question
+    no_drift_allowance,
+    no_incarnation_check,  ///< votes count whatever the master has forgotten
+    blind_release,         ///< a release deletes the key, whoever owns it
+
+    // Leases and grants.
+    grant_without_validity_check,
+    promise_beyond_lease,  ///< a client is told a longer time than the lease covers
+    grant_after_release,
+    renewal_by_minority,
+    renewal_resurrects,  ///< a renewal that comes back too late makes the lease valid again
+    renewal_shortens,    ///< a renewal may bring the end of a key nearer
+    hand_off_on_disconnect,
+    stale_clock,  ///< decisions read a clock that stood still while the process did
+
+    // Admission of masters.
+    no_quarantine,
+    short_quarantine,
+    no_counter_reseed,
+    admission_without_nonce,
+    horizon_not_marked,    ///< leases longer than what the masters have been told
+    horizon_read_at_once,  ///< before the rounds under way have ended
+    horizon_of_one_master,
+
+    count_,
+};
+
+#ifdef LOCKKEEPER_PLANTED_FAULTS
+inline fault planted_fault = fault::none;
+inline bool planted(fault which) {
+    return planted_fault == which;
+}
+#else
+constexpr bool planted(fault) {
+    return false;
+}
+#endif
+
+}  // namespace lockkeeper::shards

@@ -1,0 +1,511 @@
+#include "shards/core/waiting_room.hh"
+
+#include <algorithm>
+#include <cassert>
+#include <new>
+#include <utility>
+
+namespace lockkeeper::shards {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How often the seats of a line are looked through for those who do not ask any more.
+constexpr auto sweep_interval = 1s;
+
+/// When the first in line was refused for another reason than a holder (just started, no fence, no
+/// memory).
+constexpr auto retry_interval = 10ms;
+
+grant_request request_of(const waiter& who, const lock_key& key) {
+    return {.key = key,
+            .owner = who.owner,
+            .client = who.client,
+            .mode = who.mode,
+            .permits = who.permits,
+            .of = who.of,
+            .ttl = who.ttl,
+            .is_parked = who.is_parked};
+}
+
+}  // namespace
+
+/// Databases are separate, but their lines share one map.
+uint64_t waiting_room::hash_of(const lock_key& key) {
+    return key.hash.value ^ (key.database * 0x9E37'79B9'7F4A'7C15U);
+}
+
+lock_line* waiting_room::find(const lock_key& key) {
+    return _lines.size() == 0 ? nullptr : _lines.find(hash_of(key), key.name);
+}
+
+const lock_line* waiting_room::find(const lock_key& key) const {
+    return _lines.size() == 0 ? nullptr : _lines.find(hash_of(key), key.name);
+}
+
+lock_line* waiting_room::open(const lock_key& key, instant now) {
+    if (lock_line* const known = find(key)) {
+        return known;
+    }
+    if (_lines.size() >= _options.lines_max) {
+        return nullptr;
+    }
+    _due.reserve(_lines.size() + 1);  // each line can be looked at again, whatever happens
+    lock_line& fresh =
+        _lines.insert(std::make_unique<lock_line>(key, hash_of(key), _policies.of(key.name)));
+    fresh.since = now;
+    return &fresh;
+}
+
+bool waiting_room::close_if_idle(lock_line& line, instant now) {
+    // First the look, which may find the entry expired and close the line for a while.
+    lock_entry* const entry = _keys.find(line.key(), now);
+    if (!line.is_idle(now)) {
+        return false;
+    }
+    if (entry != nullptr) {
+        entry->clear(lock_entry::awaited);
+    }
+    if (line.heap_index != not_in_heap) {
+        _due.remove(line);
+    }
+    _lines.take(line).reset();  // leaves _stirred by itself
+    _due.reserve(_lines.size());
+    return true;
+}
+
+void waiting_room::stir(lock_line& line) {
+    if (!line.is_linked()) {
+        _stirred.push_back(line);
+    }
+}
+
+void waiting_room::look_again(lock_line& line, instant when) {
+    if (when == end_of_time) {
+        if (line.heap_index != not_in_heap) {
+            _due.remove(line);
+        }
+        return;
+    }
+    _due.set(line, when);
+}
+
+// ---- at the door --------------------------------------------------------------------------------
+
+bool waiting_room::may_take(const lock_key& key, caller who, instant now) {
+    lock_line* const line = find(key);
+    if (line == nullptr) {
+        return true;
+    }
+    if (line->is_linked()) {
+        // It has come free in this very command: those in line are asked first.
+        line->unlink();
+        serve(*line, now);
+        if (_keys.find(key, now) != nullptr) {
+            return false;
+        }
+        if (find(key) == nullptr) {
+            return true;
+        }
+    }
+    if (line->closed_until > now) {
+        return false;
+    }
+    // Whoever it is kept for has asked for longer than those who wait.
+    return line->kept && line->kept->until > now
+               ? line->polling.is_for(*line->kept, *line->policy, who, now)
+               : line->queue.empty();
+}
+
+std::optional<instant> waiting_room::opens_at(const lock_key& key) const {
+    const lock_line* const line = find(key);
+    return line != nullptr && line->heap_index != not_in_heap ? std::optional(line->expiry)
+                                                              : std::nullopt;
+}
+
+void waiting_room::refused(const lock_key& key, lock_entry* entry, caller who, instant now) {
+    ++_grants.counted.refusals;
+    if (who.client == 0) {
+        return;
+    }
+    try {
+        lock_line* const line = open(key, now);
+        if (line == nullptr) {
+            return;
+        }
+        if (entry != nullptr) {
+            entry->set(lock_entry::awaited);
+        }
+        if (line->heap_index == not_in_heap) {
+            look_again(*line, now + sweep_interval);
+        }
+        line->polling.asked(who, now);
+    } catch (const std::bad_alloc&) {
+        // A seat is a courtesy: the answer is the same without it.
+    }
+}
+
+void waiting_room::took(const lock_key& key, caller who, lock_entry& entry) {
+    lock_line* const line = find(key);
+    if (line == nullptr) {
+        return;
+    }
+    line->polling.took(who);
+    line->kept.reset();
+    appeared(*line, entry);
+}
+
+void waiting_room::appeared(const lock_key& key, lock_entry& entry) {
+    if (lock_line* const line = find(key)) {
+        appeared(*line, entry);
+    }
+}
+
+void waiting_room::appeared(lock_line& line, lock_entry& entry) {
+    entry.set(lock_entry::awaited);
+    if (!line.queue.empty()) {
+        stir(line);  // so that its end is looked for
+    }
+}
+
+void waiting_room::gave_up(const lock_key& key, uint64_t token, instant now) {
+    lock_line* const line = find(key);
+    if (line == nullptr || !line->polling.gave_up(token) || !line->kept) {
+        return;
+    }
+    const bool was_for_it =
+        line->kept->token ? line->kept->token == token : !line->polling.reserve(*line->policy, now);
+    if (was_for_it) {
+        line->kept.reset();
+        stir(*line);  // it may be somebody else's turn
+    }
+}
+
+bool waiting_room::has_queue(const lock_key& key) const {
+    const lock_line* const line = find(key);
+    return line != nullptr && !line->queue.empty();
+}
+
+lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant now) {
+    assert(who.how == waiter::state::idle);
+    if (_waiters >= _options.waiters_max) {
+        return std::unexpected(lock_error::too_many_waiters);
+    }
+    if (who.deadline != end_of_time) {
+        _deadlines.reserve_one();  // may throw, so it comes first
+    }
+    lock_line* const line = open(key, now);
+    if (line == nullptr) {
+        return std::unexpected(lock_error::too_many_waiters);
+    }
+    if (line->queue.size() >= line->policy->max_waiters) {
+        close_if_idle(*line, now);
+        return std::unexpected(lock_error::too_many_waiters);
+    }
+    if (!line->queue.empty()) {
+        const waiter& first = line->queue.front();
+        if (!same_family(first.mode, who.mode)) {
+            return std::unexpected(lock_error::other_lock_type);
+        }
+        if (who.mode == lock_mode::permits && first.of != who.of) {
+            return std::unexpected(lock_error::other_permits);
+        }
+    }
+    who.line = line;
+    who.since = now;
+    who.how = waiter::state::waiting;
+    auto place = line->queue.end();
+    while (place != line->queue.begin() && std::prev(place)->priority < who.priority) {
+        --place;
+    }
+    line->queue.insert(place, who);
+    ++_waiters;
+    ++_grants.counted.waits;
+    if (who.deadline != end_of_time) {
+        _deadlines.set(who, who.deadline);
+    }
+    if (lock_entry* const entry = _keys.find(key, now)) {
+        entry->set(lock_entry::awaited);
+        const instant end = grant_book::next_end(*entry).value_or(end_of_time);
+        if (line->heap_index == not_in_heap || end < line->expiry) {
+            look_again(*line, end);
+        }
+    }
+    if (&line->queue.front() == &who) {
+        // The lock may be free, or it may be content with less than those it goes before.
+        stir(*line);
+    }
+    return {};
+}
+
+void waiting_room::end(waiter& who, waiter::state how) {
+    assert(who.how == waiter::state::waiting);
+    lock_line& line = *std::exchange(who.line, nullptr);
+    line.queue.erase(line.queue.iterator_to(who));
+    if (who.heap_index != not_in_heap) {
+        _deadlines.remove(who);
+    }
+    who.how = how;
+    --_waiters;
+    _ended.push_back(who);
+    grant_counters& counted = _grants.counted;
+    ++(how == waiter::state::granted     ? counted.hand_offs
+       : how == waiter::state::timed_out ? counted.timed_out
+       : how == waiter::state::cancelled ? counted.cancelled
+                                         : counted.refused_waits);
+}
+
+void waiting_room::leave(waiter& who, waiter::state how, lock_error error, instant now) {
+    lock_line& line = *who.line;
+    const bool was_first = &line.queue.front() == &who;
+    who.error = error;
+    end(who, how);
+    if (was_first && !line.queue.empty()) {
+        stir(line);  // who stood behind it may be content with less
+        return;
+    }
+    close_if_idle(line, now);
+}
+
+waiter* waiting_room::take_ended() {
+    if (_ended.empty()) {
+        return nullptr;
+    }
+    waiter& first = _ended.front();
+    _ended.pop_front();
+    return &first;
+}
+
+// ---- serving ------------------------------------------------------------------------------------
+
+void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
+    _grants.leaving(entry, why, now);
+    const bool delays = why == reason::expired && entry.has(lock_entry::delays);
+    if (!entry.has(lock_entry::awaited) && !delays) {
+        return;
+    }
+    const lock_key key{entry.database(), entry.name(), key_hash{entry.hash()}};
+    lock_line* line = find(key);
+    if (delays) {
+        try {
+            line = open(key, now);
+        } catch (const std::bad_alloc&) {
+            // The lock goes all the same: without memory there is no delay.
+        }
+    }
+    if (line == nullptr) {
+        return;
+    }
+    if (delays) {
+        line->closed_until = std::max(line->closed_until, now + line->policy->lock_delay);
+    }
+    stir(*line);
+}
+
+void waiting_room::rescheduled(lock_entry& entry, instant) {
+    lock_line* const line = find({entry.database(), entry.name(), key_hash{entry.hash()}});
+    if (line != nullptr) {
+        stir(*line);
+    }
+}
+
+void waiting_room::flushing(uint32_t database) {
+    _grants.flushing(database);
+    for_each([&](lock_line& line) {
+        if (line.database == database) {
+            stir(line);
+        }
+    });
+}
+
+void waiting_room::for_each(const std::function<void(lock_line&)>& visit) {
+    for (uint64_t at = 0; at != node_map<lock_line>::end_of_positions;) {
+        at = _lines.visit_bucket(at, visit);
+    }
+}
+
+void waiting_room::serve_stirred(instant now) {
+    while (!_stirred.empty()) {
+        lock_line& line = _stirred.front();
+        line.unlink();
+        serve(line, now);
+    }
+}
+
+void waiting_room::serve(lock_line& line, instant now) {
+    const bool lapsed = line.kept && line.kept->until <= now;
+    if (lapsed) {
+        line.kept.reset();
+    }
+    line.polling.sweep(now);
+    const bool is_free = _keys.find(line.key(), now) == nullptr;
+    if (line.is_linked()) {
+        line.unlink();  // the look itself has found the entry expired
+    }
+    if (is_free && keep_free(line, now, lapsed)) {
+        return;
+    }
+    service last = service::served;
+    while (!line.queue.empty() && last == service::served) {
+        last = serve_first(line, now);
+    }
+    if (line.is_linked()) {
+        line.unlink();
+    }
+    if (close_if_idle(line, now)) {
+        return;
+    }
+    instant again = line.polling.empty() ? end_of_time : now + sweep_interval;
+    if (lock_entry* const entry = _keys.find(line.key(), now)) {
+        entry->set(lock_entry::awaited);
+        if (!line.queue.empty()) {
+            again = std::min(again, grant_book::next_end(*entry).value_or(end_of_time));
+        }
+    }
+    if (last == service::try_soon) {
+        again = std::min(again, std::max(now + retry_interval, _keys.options().grants_from));
+    }
+    look_again(line, again);
+}
+
+bool waiting_room::keep_free(lock_line& line, instant now, bool lapsed) {
+    if (line.closed_until > now) {
+        look_again(line, line.closed_until);
+        return true;
+    }
+    if (line.kept) {
+        look_again(line, line.kept->until);
+        return true;
+    }
+    // Who waits has stood here longer, or somebody polls in vain and did not come when it was kept
+    // for them: then it is the turn of those who wait.
+    const bool waiter_first =
+        !line.queue.empty() && (lapsed || line.queue.front().since <= line.polling.oldest());
+    if (line.polling.empty() || waiter_first) {
+        return false;
+    }
+    line.kept = line.polling.reserve(*line.policy, now);
+    if (!line.kept) {
+        return false;
+    }
+    ++_grants.counted.reservations;
+    look_again(line, line.kept->until);
+    return true;
+}
+
+waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
+    waiter& first = line.queue.front();
+    if (first.deadline <= now) {
+        end(first, waiter::state::timed_out);
+        return service::served;
+    }
+    try {
+        const auto outcome = _grants.take(request_of(first, line.key()), now);
+        if (!outcome &&
+            (outcome.error() == lock_error::starting || outcome.error() == lock_error::no_fence)) {
+            return service::try_soon;
+        }
+        if (!outcome) {
+            first.error = outcome.error();
+            end(first, waiter::state::refused);
+            return service::served;
+        }
+        if (!outcome->granted) {
+            return service::must_wait;
+        }
+        first.given = outcome->given;
+        assert(first.given.until > now);  // I3
+    } catch (const std::bad_alloc&) {
+        return service::try_soon;
+    }
+    ++line.hand_offs;
+    end(first, waiter::state::granted);
+    return service::served;
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+std::optional<instant> waiting_room::next_due() const {
+    std::optional<instant> next;
+    if (!_due.empty()) {
+        next = _due.top().expiry;
+    }
+    if (!_deadlines.empty()) {
+        next = std::min(next.value_or(end_of_time), _deadlines.top().expiry);
+    }
+    return next;
+}
+
+void waiting_room::advance(instant now) {
+    settle(now);
+    // A deadline that has passed ends a wait even if the lock comes free at the same moment: the
+    // client was told how long it would wait.
+    while (!_deadlines.empty() && _deadlines.top().expiry <= now) {
+        leave(_deadlines.top(), waiter::state::timed_out, {}, now);
+    }
+    while (!_due.empty() && _due.top().expiry <= now) {
+        lock_line& line = _due.top();
+        _due.remove(line);
+        if (line.is_linked()) {
+            line.unlink();
+        }
+        serve(line, now);
+    }
+    settle(now);
+}
+
+std::optional<std::string> waiting_room::verify(instant now) {
+    if (!_stirred.empty()) {
+        return "a line is stirred and not served";
+    }
+    if (auto broken = _lines.verify()) {
+        return broken;
+    }
+    if (auto broken = _due.verify()) {
+        return broken;
+    }
+    if (auto broken = _deadlines.verify()) {
+        return broken;
+    }
+    std::optional<std::string> broken;
+    size_t found = 0;
+    size_t with_deadline = 0;
+    for_each([&](lock_line& line) {
+        found += line.queue.size();
+        int32_t priority = line.queue.empty() ? 0 : line.queue.front().priority;
+        instant since = start_of_time;
+        for (const waiter& each : line.queue) {
+            with_deadline += each.heap_index != not_in_heap ? 1 : 0;
+            if (each.how != waiter::state::waiting || each.line != &line) {
+                broken = "somebody in line does not wait there";
+            }
+            if (each.priority > priority || (each.priority == priority && each.since < since)) {
+                broken = "a line is out of order";
+            }
+            priority = each.priority;
+            since = each.since;
+        }
+        lock_entry* const entry = _keys.find(line.key(), now);
+        if (entry != nullptr && !entry->has(lock_entry::awaited)) {
+            broken = "an entry does not know that somebody is in line for it";
+        }
+        if (entry == nullptr && line.heap_index == not_in_heap) {
+            broken = "a lock is free, somebody is in line, and nobody will look";
+        }
+        if (entry != nullptr && !line.queue.empty() && grant_book::next_end(*entry) &&
+            (line.heap_index == not_in_heap || line.expiry > *grant_book::next_end(*entry))) {
+            broken = "the end of a holder would pass unnoticed";
+        }
+    });
+    if (found != _waiters || with_deadline != _deadlines.size()) {
+        broken = "waiters do not add up";
+    }
+    const grant_counters& counted = _grants.counted;
+    if (counted.waits != counted.hand_offs + counted.timed_out + counted.cancelled +
+                             counted.refused_waits + _waiters) {
+        broken = "a wait ended more than once, or never began";  // I11
+    }
+    return broken;
+}
+
+}  // namespace lockkeeper::shards

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shards/core/clock.hh"
+#include "shards/core/entry_map.hh"
+#include "shards/core/expiry_heap.hh"
+#include "shards/core/grant_book.hh"
+#include "shards/core/keyspace.hh"
+#include "shards/core/lock_line.hh"
+#include "shards/core/lock_policy.hh"
+#include "shards/core/waiter.hh"
+
+namespace lockkeeper::shards {
+
+struct waiting_room_options {
+    /// Clients in all queues of one core.
+    size_t waiters_max = 1'000'000;
+    /// Keys with somebody in line, the seats of those who poll included. Beyond it pollers are not
+    /// remembered.
+    size_t lines_max = 200'000;
+};
+
+/// Everyone who is in line for a lock of this core, and who gets it next. Belongs to a lock_table.
+///
+/// A key with somebody in line has a lock_line, and its entry bears the mark `awaited`: when the
+/// entry goes, the line is *stirred*, and settle() hands the lock on. settle() is to be called
+/// before anybody else looks at the table: at the end of each command, and of each transaction.
+///
+/// Order (P3): those who wait are served strictly by priority and arrival. A newcomer that waits
+/// goes behind them even if it could share the lock; one that does not wait is refused. Those who
+/// poll compete for a lock that nobody waits for; the policy says when one is kept for them.
+///
+/// Invariants (I8, I10, I11 of docs/safety.md):
+/// - After settle() the first in line of each key cannot be granted at this instant.
+/// - A waiter ends exactly once: granted, timed out, cancelled or refused.
+class waiting_room final : public entry_watcher {
+public:
+    waiting_room(keyspace& keys, grant_book& grants, const policy_book& policies,
+                 waiting_room_options options)
+        : _keys(keys), _grants(grants), _policies(policies), _options(options) {}
+
+    // At the door.
+    /// The key is absent: whether somebody who will not wait may have it now.
+    bool may_take(const lock_key& key, caller who, instant now);
+    /// It was refused, and will perhaps ask again.
+    void refused(const lock_key& key, lock_entry* entry, caller who, instant now);
+    /// It was given the lock.
+    void took(const lock_key& key, caller who, lock_entry& entry);
+    /// The key has come into being in another way.
+    void appeared(const lock_key& key, lock_entry& entry);
+    /// Released what it does not hold.
+    void gave_up(const lock_key& key, uint64_t token, instant now);
+    /// When a key that is absent, and that may_take() refused, is to be looked at again.
+    std::optional<instant> opens_at(const lock_key& key) const;
+
+    /// Whether somebody waits for this key.
+    bool has_queue(const lock_key& key) const;
+    /// Takes a place at the end. Refused with too_many_waiters, other_lock_type or other_permits.
+    lock_result<void> enter(waiter& who, const lock_key& key, instant now);
+    /// Ends a wait before its time.
+    void leave(waiter& who, waiter::state how, lock_error error, instant now);
+
+    // Time.
+    /// Hands on what has come free.
+    void settle(instant now) {
+        if (!_stirred.empty()) [[unlikely]] {
+            serve_stirred(now);
+        }
+    }
+    /// Deadlines, holders that ended, reservations: whatever is due.
+    void advance(instant now);
+    /// When advance() has something to do.
+    std::optional<instant> next_due() const;
+
+    /// Those whose wait has ended, one after the other; then null.
+    waiter* take_ended();
+    bool has_ended() const { return !_ended.empty(); }
+
+    size_t waiters() const { return _waiters; }
+    size_t lines() const { return _lines.size(); }
+    const lock_line* find(const lock_key& key) const;
+    lock_line* find(const lock_key& key);
+    void for_each(const std::function<void(lock_line&)>& visit);
+
+    void leaving(lock_entry& entry, reason why, instant now) override;
+    void rescheduled(lock_entry& entry, instant now) override;
+    void flushing(uint32_t database) override;
+
+    /// For tests: says what is broken, or nothing. Only between settle() and the next call.
+    std::optional<std::string> verify(instant now);
+
+private:
+    lock_line* open(const lock_key& key, instant now);
+    bool close_if_idle(lock_line& line, instant now);
+    void stir(lock_line& line);
+    void appeared(lock_line& line, lock_entry& entry);
+    void serve_stirred(instant now);
+    void serve(lock_line& line, instant now);
+    /// The key is free and nobody may have it yet: true, and the line knows when to look again.
+    bool keep_free(lock_line& line, instant now, bool lapsed);
+    enum class service : uint8_t { served, must_wait, try_soon };
+    service serve_first(lock_line& line, instant now);
+    void end(waiter& who, waiter::state how);
+    void look_again(lock_line& line, instant when);
+    static uint64_t hash_of(const lock_key& key);
+
+    keyspace& _keys;
+    grant_book& _grants;
+    const policy_book& _policies;
+    waiting_room_options _options;
+    node_map<lock_line> _lines;
+    line_list _stirred;
+    due_heap<lock_line> _due;
+    due_heap<waiter> _deadlines;
+    waiter_list _ended;
+    size_t _waiters = 0;
+};
+
+}  // namespace lockkeeper::shards

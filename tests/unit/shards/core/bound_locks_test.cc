@@ -1,0 +1,277 @@
+#include "lock_desk.hh"
+
+/// Locks that live by their client's connection, and promises to clients that disappear.
+using namespace lockkeeper::shards;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr lock_policy with_grace{.max_hold = 60s, .grace = 1s};
+
+/// Who holds it, to see whether somebody else could.
+bool is_free(lock_desk& desk, instant now) {
+    return !desk.table.exists(key_of("k"), now);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_lock_without_a_ttl_ends_a_grace_after_its_connection) {
+    lock_desk desk(with_grace);
+    desk.take("k", "a", bound(1));
+    desk.leave(1, start + 5s);
+    BOOST_TEST(!is_free(desk, start + 6s - 1ns));
+    BOOST_TEST(is_free(desk, start + 6s));
+    BOOST_TEST(desk.lost() == "a");
+}
+
+BOOST_AUTO_TEST_CASE(without_a_grace_it_ends_with_its_connection) {
+    lock_desk desk({.grace = 0s});
+    desk.take("k", "a", bound(1));
+    desk.take("s", "b", {.mode = lock_mode::shared, .ttl = std::nullopt});
+    desk.leave(1, start + 5s);
+    BOOST_TEST(is_free(desk, start + 5s));
+    BOOST_TEST(desk.owners("s", start + 5s) == "");
+    BOOST_TEST(desk.lost().size() == std::string_view("a, b").size());
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_with_a_ttl_outlives_its_connection) {
+    lock_desk desk(with_grace);
+    desk.take("k", "a", {.client = 1, .ttl = 10s});
+    desk.set_nx("redis", "a", 1);
+    desk.leave(1);
+    BOOST_TEST(!is_free(desk, start + 10s - 1ns));
+    BOOST_TEST(desk.table.exists(key_of("redis"), start + 10s - 1ns));
+    BOOST_TEST(is_free(desk, start + 10s));
+}
+
+BOOST_AUTO_TEST_CASE(another_connection_that_ends_changes_nothing) {
+    lock_desk desk(with_grace);
+    desk.take("k", "a", bound(1));
+    desk.leave(2);
+    BOOST_TEST(!is_free(desk, start + 30s));
+}
+
+BOOST_AUTO_TEST_CASE(a_released_lock_is_forgotten_by_its_connection) {
+    lock_desk desk({.grace = 0s});
+    desk.take("k", "a", bound(1));
+    desk.release("k", "a");
+    desk.take("k", "b", {.client = 2, .ttl = 10s});
+    desk.leave(1);
+    BOOST_TEST(desk.owners("k") == "b");
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_went_by_a_flush_is_forgotten_by_its_connection) {
+    lock_desk desk({.grace = 0s});
+    desk.take("k", "a", bound(1));
+    desk.table.flush(0);
+    desk.take("k", "b", {.client = 2, .ttl = 10s});
+    desk.leave(1);
+    desk.advance(start);
+    BOOST_TEST(desk.owners("k") == "b");
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_gives_it_a_ttl_of_its_own) {
+    lock_desk desk(with_grace);
+    desk.take("k", "a", bound(1));
+    desk.table.extend_hold(key_of("k"), "a", 10s, start).value();
+    desk.leave(1);
+    BOOST_TEST(!is_free(desk, start + 10s - 1ns));
+    BOOST_TEST(is_free(desk, start + 10s));
+}
+
+BOOST_AUTO_TEST_CASE(within_the_grace_its_owner_may_come_back_over_another_connection) {
+    lock_desk desk(with_grace);
+    desk.take("k", "a", bound(1));
+    desk.leave(1, start + 1s);
+    BOOST_TEST((desk.take("k", "a", bound(2), start + 1500ms)->holds == 2));
+    BOOST_TEST(!is_free(desk, start + 10s));
+    desk.leave(2, start + 10s);
+    BOOST_TEST(is_free(desk, start + 11s));
+}
+
+BOOST_AUTO_TEST_CASE(it_belongs_to_the_connection_that_asked_last) {
+    lock_desk desk(with_grace);
+    desk.take("k", "a", bound(1));
+    desk.take("k", "a", bound(2));
+    desk.leave(1);
+    BOOST_TEST(!is_free(desk, start + 5s));
+    desk.leave(2, start + 5s);
+    BOOST_TEST(is_free(desk, start + 6s));
+}
+
+BOOST_AUTO_TEST_CASE(only_the_holds_of_that_connection_end_in_a_shared_lock) {
+    lock_desk desk({.grace = 0s});
+    const auto without_ttl = [](uint64_t client) {
+        return wish{.client = client, .mode = lock_mode::shared, .ttl = std::nullopt};
+    };
+    desk.take("k", "a", without_ttl(1));
+    desk.take("k", "b", without_ttl(1));
+    desk.take("k", "c", without_ttl(2));
+    desk.take("k", "d", shared(1));
+    desk.leave(1);
+    BOOST_TEST(desk.owners("k") == "c d");
+    desk.take("k", "c", without_ttl(3));
+    desk.leave(2);
+    BOOST_TEST(desk.owners("k") == "c d");
+    desk.leave(3);
+    BOOST_TEST(desk.owners("k") == "d");
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(a_shared_owner_that_releases_leaves_the_others_of_its_connection) {
+    lock_desk desk({.grace = 0s});
+    const wish mine{.client = 1, .mode = lock_mode::shared, .ttl = std::nullopt};
+    desk.take("k", "a", mine);
+    desk.take("k", "b", mine);
+    desk.release("k", "a");
+    desk.check();
+    desk.leave(1);
+    BOOST_TEST(desk.owners("k") == "");
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(a_downgraded_lock_still_lives_by_its_connection) {
+    lock_desk desk({.grace = 0s});
+    desk.take("k", "a", bound(1));
+    desk.take("k", "a", shared(1));
+    desk.leave(1);
+    BOOST_TEST(desk.owners("k") == "");
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_is_not_kept_alive_beyond_the_longest_hold) {
+    lock_desk desk({.max_hold = 5s});
+    BOOST_TEST((desk.take("k", "a", bound(1))->until == start + 5s));
+    BOOST_TEST(is_free(desk, start + 5s));
+    BOOST_TEST(desk.lost() == "a");
+    desk.leave(1, start + 5s);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_longest_hold_it_lasts_as_long_as_its_connection) {
+    lock_desk desk({.max_hold = 0s, .grace = 1s});
+    BOOST_TEST((desk.take("k", "a", bound(1))->until == end_of_time));
+    BOOST_TEST(!is_free(desk, start + 10'000h));
+    desk.leave(1, start + 10'000h);
+    BOOST_TEST(is_free(desk, start + 10'000h + 1s));
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_ends_after_its_lock_does_not_bring_it_back) {
+    lock_desk desk({.max_hold = 5s, .grace = 1s});
+    desk.take("k", "a", bound(1));
+    desk.leave(1, start + 5s);
+    BOOST_TEST(is_free(desk, start + 5s));
+}
+
+// ---- the policy `renew` -------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_renewed_lock_lasts_while_its_client_is_connected) {
+    lock_desk desk({.renew = true, .max_hold = 60s});
+    desk.set_nx("k", "t", 1, start, 2s);
+    BOOST_TEST(!is_free(desk, start + 30s));
+    BOOST_TEST(is_free(desk, start + 60s));
+}
+
+BOOST_AUTO_TEST_CASE(a_renewed_lock_ends_its_ttl_after_its_connection) {
+    lock_desk desk({.renew = true, .max_hold = 60s});
+    desk.set_nx("k", "t", 1, start, 2s);
+    desk.leave(1, start + 10s);
+    BOOST_TEST(!is_free(desk, start + 12s - 1ns));
+    BOOST_TEST(is_free(desk, start + 12s));
+}
+
+BOOST_AUTO_TEST_CASE(a_longest_hold_never_takes_back_the_ttl_that_was_told) {
+    lock_desk desk({.renew = true, .max_hold = 5s});
+    desk.set_nx("k", "t", 1, start, 20s);
+    BOOST_TEST(!is_free(desk, start + 20s - 1ns));
+    BOOST_TEST(is_free(desk, start + 20s));
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_without_a_ttl_is_not_renewed_but_lasts) {
+    lock_desk desk({.renew = true, .max_hold = 5s});
+    desk.set_nx("k", "t", 1, start, std::nullopt);
+    desk.leave(1);
+    BOOST_TEST(!is_free(desk, start + 1h));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_renewed_unless_the_policy_says_so) {
+    lock_desk desk;
+    desk.set_nx("k", "t", 1, start, 2s);
+    BOOST_TEST(is_free(desk, start + 2s));
+}
+
+// ---- a lock-delay after an unclean end
+// ------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(after_an_unclean_end_nobody_gets_it_for_a_while) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.take("k", "a", {.ttl = 1s});
+    desk.advance(start + 1s);
+    BOOST_TEST(!desk.take("k", "b", {.client = 2}, start + 4s - 1ns).has_value());
+    BOOST_TEST(!desk.set_nx("k", "t", 3, start + 4s - 1ns));
+    BOOST_TEST(desk.take("k", "b", {.client = 2}, start + 4s).has_value());
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_one_is_told_when_the_delay_is_over) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.take("k", "a", {.ttl = 1s});
+    desk.advance(start + 1s);
+    BOOST_TEST((desk.ask("k", "b", {.client = 2}, start + 2s).value().held_until == start + 4s));
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_gets_it_when_the_delay_is_over) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.take("k", "a", {.ttl = 1s});
+    place b("b", {.client = 2});
+    desk.wait(b, "k");
+    desk.advance(start + 1s);
+    BOOST_TEST(desk.ended() == "");
+    BOOST_TEST((desk.table.next_due() == start + 4s));
+    desk.advance(start + 4s);
+    BOOST_TEST(desk.ended() == "b granted");
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(a_release_has_no_delay) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.take("k", "a");
+    desk.release("k", "a");
+    BOOST_TEST(desk.take("k", "b", {.client = 2}).has_value());
+    desk.remove("k");
+    BOOST_TEST(desk.take("k", "c", {.client = 3}).has_value());
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_ended_has_one) {
+    lock_desk desk({.grace = 0s, .lock_delay = 3s});
+    desk.take("k", "a", bound(1));
+    desk.leave(1);
+    BOOST_TEST(!desk.take("k", "b", {.client = 2}, start + 3s - 1ns).has_value());
+    BOOST_TEST(desk.take("k", "b", {.client = 2}, start + 3s).has_value());
+    desk.take("s", "a", {.client = 5, .mode = lock_mode::shared, .ttl = std::nullopt}, start + 3s);
+    desk.leave(5, start + 3s);
+    BOOST_TEST(!desk.take("s", "b", {.client = 2}, start + 4s).has_value());
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(clients_of_redis_have_one_too) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.set_nx("k", "t", 1, start, 1s);
+    BOOST_TEST(!desk.set_nx("k", "u", 2, start + 1s));
+    BOOST_TEST(!desk.set_nx("k", "u", 2, start + 2s));
+    BOOST_TEST(desk.set_nx("k", "u", 2, start + 4s));
+}
+
+BOOST_AUTO_TEST_CASE(the_last_to_leave_a_line_does_not_end_the_delay) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.take("k", "a", {.ttl = 1s});
+    place b("b", {.client = 2});
+    desk.wait(b, "k");
+    // The lock has expired, and the first to notice is the one who leaves.
+    desk.table.stop_waiting(b, start + 1s);
+    desk.table.settle(start + 1s);
+    BOOST_TEST(desk.ended() == "b cancelled");
+    BOOST_TEST(!desk.take("k", "c", {.client = 3}, start + 2s).has_value());
+    desk.lost();
+}
