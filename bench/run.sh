@@ -12,6 +12,9 @@ results=bench/results/$(date +%Y-%m-%d-%H%M%S).jsonl
 parser() {
     echo "== parser: one core, bytes in memory =="
     "$micro/parser_bench"
+    if command -v valgrind >/dev/null; then
+        python3 -B bench/parser_instructions.py "$micro/parser_bench"
+    fi
 }
 
 lock_table() {
