@@ -121,6 +121,7 @@ void serve(const config::config& settings) {
     ss::sharded<pubsub> messages;
     messages.start().get();
     auto stop_messages = ss::deferred_stop(messages);
+
     ss::sharded<scripts::library> known_scripts;
     known_scripts.start().get();
     auto stop_scripts = ss::deferred_stop(known_scripts);

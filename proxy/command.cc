@@ -139,7 +139,7 @@ void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error) {
         case shards::lock_error::wrong_type:
             return reply.error("WRONGTYPE Operation against a key holding the wrong kind of value");
         case shards::lock_error::key_too_long:
-            return reply.error("ERR KEYTOOLONG a lock key has at most 8192 bytes");
+            return reply.error("ERR KEYTOOLONG the name of a lock is longer than limits.key_bytes");
         case shards::lock_error::too_many_locks:
             return reply.error("ERR TOOMANYLOCKS this core holds as many lock keys as it may");
         case shards::lock_error::too_many_members:

@@ -57,8 +57,9 @@ enum command_flag : uint32_t {
     flag_about_data = 1 << 14,  ///< goes to the upstream for data, if there is one
     flag_about_both = 1 << 15,  ///< concerns the upstream and us alike
     flag_takes_lock =
-        1 << 17,           ///< may take the lock of its first key, and its client may resend it
-    flag_grows = 1 << 16,  ///< refused while memory is short; what ends locks never is
+        1 << 17,            ///< may take the lock of its first key, and its client may resend it
+    flag_native = 1 << 18,  ///< about locks, whatever the name of its key
+    flag_grows = 1 << 16,   ///< refused while memory is short; what ends locks never is
 };
 
 /// Where the keys stand among the arguments, as in COMMAND INFO: first 0 means none, last counts

@@ -21,7 +21,7 @@ bool is_lock(const config::config& settings, std::string_view key) {
 
 destination destination_of(client& who, const command_spec* spec, const protocol::request& args) {
     const config::config& settings = who.all.settings;
-    if (!settings.data) {
+    if (!settings.data || (spec && spec->flags & flag_native)) {
         return destination::here;
     }
     if (!spec || (spec->flags & flag_about_data)) {

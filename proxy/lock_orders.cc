@@ -22,7 +22,8 @@ std::optional<int64_t> read_number(std::string_view text, protocol::reply_writer
     return number;
 }
 
-bool read_wait(std::string_view text, shards::lock_order& order, protocol::reply_writer& reply) {
+bool read_wait(std::string_view text, const order_limits& limits, shards::lock_order& order,
+               protocol::reply_writer& reply) {
     const auto number = read_number(text, reply);
     if (!number) {
         return false;
@@ -34,6 +35,9 @@ bool read_wait(std::string_view text, shards::lock_order& order, protocol::reply
     // Beyond a few centuries an instant cannot tell; that is as good as for ever.
     constexpr int64_t longest = std::numeric_limits<int64_t>::max() / 2'000'000;
     order.wait = milliseconds(std::min(*number, longest));
+    if (limits.wait_max.count() > 0 && (*number == 0 || *order.wait > limits.wait_max)) {
+        order.wait = limits.wait_max;
+    }
     return true;
 }
 
@@ -110,7 +114,7 @@ bool read_order_options(const protocol::request& args, size_t first, std::string
                 return false;
             }
         } else if (equals_ignoring_case(word, "wait") && left >= 1 && !order.wait) {
-            if (!read_wait(args[++i], order, reply)) {
+            if (!read_wait(args[++i], limits, order, reply)) {
                 return false;
             }
         } else if (equals_ignoring_case(word, "shared") && !has_mode) {

@@ -11,6 +11,7 @@ namespace lockkeeper::proxy {
 
 struct order_limits {
     std::chrono::milliseconds ttl_max;
+    std::chrono::milliseconds wait_max;  ///< 0: no bound
     size_t owner_bytes_max;
 };
 

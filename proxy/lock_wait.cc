@@ -27,9 +27,9 @@ ss::future<lock_answer> acquire_at(client& who, ss::shard_id core, lock_order or
 }
 
 void cancel_at(client& who, ss::shard_id core) noexcept {
-    // Nobody needs the answer, and the service outlives every session.
-    (void)who.all.locks.invoke_on(core,
-                                  [id = who.id](lock_service& locks) { locks.cancel_wait(id); });
+    // The service outlives every session.
+    shards::abandon(who.all.locks.invoke_on(
+        core, [id = who.id](lock_service& locks) { locks.cancel_wait(id); }));
 }
 
 ss::future<> take_back_at(client& who, ss::shard_id core, uint32_t database, std::string key,

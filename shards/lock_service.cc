@@ -195,6 +195,9 @@ bool lock_service::cancel_wait(uint64_t client) {
     if (found == _waiting.end()) {
         return false;
     }
+    if (found->how != waiter::state::waiting) {
+        return true;  // it has ended within a turn, and is told at its end
+    }
     const auto now = read_clock();
     _table.stop_waiting(*found, now);
     settle(now);

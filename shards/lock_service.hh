@@ -70,11 +70,10 @@ public:
     ss::future<lock_answer> acquire_in_turn(lock_order order);
     /// Ends the wait of a client, if there is one: of a pop, or for a lock.
     bool cancel_wait(uint64_t client);
-    /// Who waits for whom on this core, for the deadlock watch; a wait is known by its client.
-    std::vector<wait_edge> waits();
-    /// These clients wait for each other; the first of them closed the circle. Marks those of this
-    /// core, refuses the first if its policy says so, and tells what they wait for.
-    std::vector<std::string> note_deadlock(const std::vector<uint64_t>& clients, bool is_new);
+    /// Ends one wait of a client, the one that began then, with an error.
+    bool refuse_wait(uint64_t client, instant since, lock_error why);
+    /// Marks it as seen in a circle, or not.
+    void mark_deadlock(uint64_t client, instant since, bool is_in_one);
     /// A client's connection has ended.
     void client_left(uint64_t client);
 
@@ -101,6 +100,7 @@ private:
     void finish(instant now);
     void tell_ended();
     void look_at(instant when);
+    waiting_client* find_wait(uint64_t client, instant since);
     grant_request request_of(const lock_order& order) const;
     ss::future<lock_answer> acquire_now(lock_order order);
     ss::future<lock_answer> wait_for(lock_order order, instant now);

@@ -23,7 +23,9 @@ using std::chrono::milliseconds;
 constexpr size_t owner_bytes_max = 1'024;
 
 order_limits limits_of(const client& who) {
-    return {.ttl_max = who.all.settings.leases.max_ttl, .owner_bytes_max = owner_bytes_max};
+    return {.ttl_max = who.all.settings.leases.max_ttl,
+            .wait_max = who.all.settings.limits.wait,
+            .owner_bytes_max = owner_bytes_max};
 }
 
 // ---- one lock -----------------------------------------------------------------------------------
@@ -288,8 +290,8 @@ std::vector<std::string_view> several_keys(client&, const request& args) {
     return keys;
 }
 
-constexpr uint32_t writes = flag_write | flag_fast | flag_noscript;
-constexpr uint32_t waits = flag_write | flag_blocking | flag_noscript;
+constexpr uint32_t writes = flag_native | flag_write | flag_fast | flag_noscript;
+constexpr uint32_t waits = flag_native | flag_write | flag_grows | flag_blocking | flag_noscript;
 constexpr key_positions first{1, 1, 1};
 
 constexpr command_spec table[] = {

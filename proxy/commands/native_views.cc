@@ -318,14 +318,14 @@ ss::future<> top(client& who, owned_request args) {
     }
 }
 
-constexpr uint32_t reads = flag_readonly | flag_fast;
+constexpr uint32_t reads = flag_native | flag_readonly | flag_fast;
 constexpr key_positions first{1, 1, 1};
 
 constexpr command_spec table[] = {
     {.name = "lk.break",
      .least = 2,
      .most = 2,
-     .flags = flag_write | flag_admin,
+     .flags = flag_native | flag_write | flag_admin,
      .keys = first,
      .on_keys = break_lock},
     {.name = "lk.fence", .least = 2, .most = 2, .flags = reads, .keys = first, .on_keys = fence},
@@ -335,8 +335,12 @@ constexpr command_spec table[] = {
      .flags = reads,
      .keys = first,
      .on_keys = holders},
-    {.name = "lk.list", .least = 1, .most = -1, .flags = flag_readonly, .in_time = list},
-    {.name = "lk.top", .least = 1, .most = 2, .flags = flag_readonly, .in_time = top},
+    {.name = "lk.list",
+     .least = 1,
+     .most = -1,
+     .flags = flag_native | flag_readonly,
+     .in_time = list},
+    {.name = "lk.top", .least = 1, .most = 2, .flags = flag_native | flag_readonly, .in_time = top},
     {.name = "lk.waiters",
      .least = 2,
      .most = 2,

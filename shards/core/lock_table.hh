@@ -97,6 +97,11 @@ public:
     /// Null if nobody is in line.
     lock_line* line_of(const lock_key& key) { return _room.find(key); }
     void for_each_line(const std::function<void(lock_line&)>& visit) { _room.for_each(visit); }
+    /// The same, a few at a time: see waiting_room.
+    static constexpr uint64_t end_of_lines = waiting_room::end_of_lines;
+    uint64_t visit_lines(uint64_t from, const std::function<void(lock_line&)>& visit) {
+        return _room.visit_some(from, visit);
+    }
 
     // Clients that wait their own way.
     /// Whether somebody who does not wait may have a key that is absent. For scripts, which look

@@ -87,6 +87,12 @@ public:
     const lock_line* find(const lock_key& key) const;
     lock_line* find(const lock_key& key);
     void for_each(const std::function<void(lock_line&)>& visit);
+    /// A few of them: from 0 on, then from what it returned, until that is end_of_lines. Each line
+    /// that is there all the while is visited once.
+    static constexpr uint64_t end_of_lines = node_map<lock_line>::end_of_positions;
+    uint64_t visit_some(uint64_t from, const std::function<void(lock_line&)>& visit) {
+        return _lines.visit_bucket(from, visit);
+    }
 
     void leaving(lock_entry& entry, reason why, instant now) override;
     void rescheduled(lock_entry& entry, instant now) override;

@@ -123,7 +123,7 @@ class Limits(unittest.TestCase):
         with Lockkeeper() as server, Client(server.port) as client:
             self.assertEqual(client.call("SET", b"k" * 8192, "v", "NX", "PX", 30000), "OK")
             self.assertEqual(client.call("SET", b"k" * 8193, "v", "NX", "PX", 30000),
-                             Error("ERR KEYTOOLONG a lock key has at most 8192 bytes"))
+                             Error("ERR KEYTOOLONG the name of a lock is longer than limits.key_bytes"))
             self.assertEqual(client.call("GET", b"k" * 8192), b"v")
 
     def test_silent_connections_are_closed_after_the_idle_time(self):

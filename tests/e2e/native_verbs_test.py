@@ -244,7 +244,7 @@ class BadInput(Server):
             (acquire + ["PERMITS", 1], SYNTAX),
             (acquire + ["PRIORITY", 5000000], Error("ERR PRIORITY is not between -1000000 and 1000000")),
             (["LK.ACQUIRE", "a", "x" * 1025], Error("ERR OWNERTOOLONG an owner has at most 1024 bytes")),
-            (["LK.ACQUIRE", "k" * 8193, "alice"], Error("ERR KEYTOOLONG a lock key has at most 8192 bytes")),
+            (["LK.ACQUIRE", "k" * 8193, "alice"], Error("ERR KEYTOOLONG the name of a lock is longer than limits.key_bytes")),
             (["LK.EXTEND", "a", "alice", 0], Error("ERR invalid expire time in 'lk.extend' command")),
             (["LK.LIST", "COUNT", 0], NOT_INTEGER),
             (["LK.LIST", "FOO", 1], SYNTAX),

@@ -1,0 +1,384 @@
+"""Clients that wait by asking again and again: parked, in the order of their seats, or at least not starved."""
+
+import threading
+import time
+import unittest
+
+from native_support import NativeCase
+from scripts_test import COMPARE_AND_DELETE, SHA
+from support import PATIENCE, Client, Lockkeeper, encode, main
+
+MINUTE = 60_000
+
+
+class Parked(NativeCase):
+    """A refused SET NX is answered later, perhaps with OK."""
+
+    config = """
+policies:
+  - {keys: 'short:*', pollers: park, park: 20ms}
+  - {keys: '*', pollers: park, park: 10s}
+"""
+
+    def park(self, key, token, *options, client=None):
+        client = client or self.client()
+        before = self.queue(key)
+        client.send("SET", key, token, "NX", "PX", MINUTE, *options)
+        self.wait_for_queue(key, *before, token)
+        return client
+
+    def take(self, key, token="holder"):
+        self.assertEqual(self.control.call("SET", key, token, "NX", "PX", MINUTE), "OK")
+
+    def drop(self, key, token="holder"):
+        self.assertEqual(self.control.call("EVAL", COMPARE_AND_DELETE, 1, key, token), 1)
+
+    def test_a_try_that_is_held_back_gets_the_lock_when_it_comes_free(self):
+        for key in [f"k{number}" for number in range(8)]:
+            self.take(key)
+            poller = self.park(key, "poller")
+            self.assertEqual(self.waiters(key)[0]["kind"], "parked")
+            self.drop(key)
+            self.assertEqual(poller.read(), "OK")
+            self.assertEqual(self.control.call("GET", key), b"poller")
+            self.assertTrue(0 < self.control.call("PTTL", key) <= MINUTE)
+            self.drop(key, "poller")
+
+    def test_all_kinds_of_waiting_are_one_line(self):
+        self.take("k")
+        first = self.park("k", "first")
+        second = self.in_line("k", "second")
+        third = self.park("k", "third")
+        self.drop("k")
+        self.assertEqual(first.read(), "OK")
+        self.drop("k", "first")
+        self.assert_granted(second.read())
+        self.release("k", "second")
+        self.assertEqual(third.read(), "OK")
+
+    def test_the_next_byte_ends_it_at_once(self):
+        """Other commands of a shared connection must not wait behind it."""
+        for key in [f"k{number}" for number in range(8)]:
+            self.take(key)
+            poller = self.park(key, "poller")
+            poller.send("GET", key)
+            self.assertIsNone(poller.read())
+            self.assertEqual(poller.read(), b"holder")
+            self.assertEqual(self.queue(key), [])
+
+    def test_half_a_command_ends_it_too(self):
+        self.take("k")
+        poller = self.park("k", "poller")
+        poller.send_bytes(b"*1\r\n")
+        self.assertIsNone(poller.read())
+        poller.send_bytes(b"$4\r\nPING\r\n")
+        self.assertEqual(poller.read(), "PONG")
+
+    def test_in_a_pipeline_nothing_is_held_back_but_the_last(self):
+        self.take("k")
+        poller = self.client()
+        poller.send_bytes(encode("SET", "k", "x", "NX", "PX", MINUTE) + encode("PING")
+                          + encode("SET", "k", "last", "NX", "PX", MINUTE))
+        self.assertEqual([poller.read(), poller.read()], [None, "PONG"])
+        self.wait_for_queue("k", "last")
+        self.drop("k")
+        self.assertEqual(poller.read(), "OK")
+
+    def test_a_holder_and_a_waiter_on_one_connection(self):
+        shared = self.client()
+        self.assertEqual(shared.call("SET", "k", "one", "NX", "PX", MINUTE), "OK")
+        self.park("k", "two", client=shared)
+        shared.send("EVAL", COMPARE_AND_DELETE, 1, "k", "one")
+        self.assertEqual([shared.read(), shared.read()], [None, 1])
+
+    def test_it_is_not_held_back_for_longer_than_the_policy_says(self):
+        self.take("short:k")
+        self.assertIsNone(self.control.call("SET", "short:k", "poller", "NX", "PX", MINUTE))
+        self.assertEqual(self.queue("short:k"), [])
+
+    def test_in_a_transaction_it_is_answered_at_once(self):
+        self.take("k")
+        self.control.send_bytes(encode("MULTI") + encode("SET", "k", "x", "NX", "PX", MINUTE) + encode("EXEC"))
+        self.assertEqual([self.control.read() for _ in range(3)], ["OK", "QUEUED", [None]])
+
+    def test_other_forms_of_set_are_not_held_back(self):
+        self.take("k")
+        self.assertIsNone(self.control.call("SET", "k", "x", "NX"))
+        self.assertEqual(self.control.call("SETNX", "k", "x"), 0)
+        self.assertEqual(self.control.call("SET", "k", "x", "NX", "GET", "PX", MINUTE), b"holder")
+        self.assertIsNone(self.control.call("SET", "none", "x", "XX", "PX", MINUTE))
+
+    def test_who_leaves_leaves_the_line(self):
+        self.take("k")
+        gone = self.park("k", "gone")
+        poller = self.park("k", "poller")
+        gone.close()
+        self.wait_for_queue("k", "poller")
+        self.drop("k")
+        self.assertEqual(poller.read(), "OK")
+
+    def test_unblocked_it_is_refused(self):
+        self.take("k")
+        poller = self.client()
+        number = poller.call("CLIENT", "ID")
+        self.park("k", "poller", client=poller)
+        self.assertEqual(self.control.call("CLIENT", "UNBLOCK", number), 1)
+        self.assertIsNone(poller.read())
+
+    def test_a_grant_to_one_who_speaks_at_the_same_time_is_told_or_taken_back(self):
+        for turn in range(60):
+            key = f"k{turn % 8}"
+            self.take(key)
+            poller = self.park(key, "poller")
+            self.control.send("DEL", key)
+            poller.send("PING")
+            self.assertEqual(self.control.read(), 1)
+            won = poller.read()
+            self.assertEqual(poller.read(), "PONG")
+            self.assertIn(won, ("OK", None))
+            self.assertEqual(self.control.call("GET", key), b"poller" if won == "OK" else None)
+            self.control.call("DEL", key)
+
+    def test_many_pollers_get_it_one_after_the_other(self):
+        self.take("k")
+        pollers = [self.park("k", f"poller {number}") for number in range(30)]
+        holder = "holder"
+        for number, poller in enumerate(pollers):
+            self.drop("k", holder)
+            self.assertEqual(poller.read(), "OK")
+            holder = f"poller {number}"
+
+
+class ParkedOnOneCore(Parked):
+    cores = 1
+
+
+class Resent(NativeCase):
+    """A client whose connection broke sends the same SET NX again, and must not be kept out by itself."""
+
+    def send_and_leave(self, key, token):
+        client = self.client()
+        self.assertEqual(client.call("SET", key, token, "NX", "PX", MINUTE), "OK")
+        client.close()
+
+    def test_the_same_set_over_another_connection_is_answered_as_won(self):
+        for key in [f"k{number}" for number in range(8)]:
+            self.send_and_leave(key, "token")
+            fence = self.control.call("LK.FENCE", key)
+            while (reply := self.control.call("SET", key, "token", "NX", "PX", 2 * MINUTE)) is None:
+                pass  # until the server has seen that the first one left
+            self.assertEqual(reply, "OK")
+            self.assertEqual(self.control.call("LK.FENCE", key), fence, "it is the same grant")
+            self.assertGreater(self.control.call("PTTL", key), MINUTE)
+            # Once.
+            self.assertIsNone(self.client().call("SET", key, "token", "NX", "PX", MINUTE))
+
+    def test_another_token_is_not(self):
+        self.send_and_leave("k", "token")
+        self.assertIsNone(self.control.call("SET", "k", "other", "NX", "PX", MINUTE))
+        while self.control.call("SET", "k", "token", "NX", "PX", MINUTE) is None:
+            pass
+
+    def test_who_said_something_after_it_knows_that_it_won(self):
+        client = self.client()
+        client.call("SET", "k", "token", "NX", "PX", MINUTE)
+        client.call("PING")
+        number = client.call("CLIENT", "ID")
+        client.close()
+        while self.control.call("CLIENT", "LIST", "ID", number):
+            pass
+        self.assertIsNone(self.control.call("SET", "k", "token", "NX", "PX", MINUTE))
+
+    def test_the_holder_itself_is_refused_as_in_redis(self):
+        self.control.call("SET", "k", "token", "NX", "PX", MINUTE)
+        self.assertIsNone(self.control.call("SET", "k", "token", "NX", "PX", MINUTE))
+
+
+class Reserved(NativeCase):
+    config = "policies: [{keys: '*', pollers: reserve}]"
+
+    def poll(self, client, token, key="k"):
+        return client.call("SET", key, token, "NX", "PX", MINUTE)
+
+    def test_a_lock_that_comes_free_is_kept_for_the_one_who_asked_first(self):
+        pollers = {token: self.client() for token in "abc"}
+        self.assertEqual(self.poll(self.control, "holder"), "OK")
+        # Their pauses are what the reservation is measured by, so they are the same for all: half a second.
+        begin = time.monotonic()
+        for round_number in range(2):
+            for token, client in pollers.items():
+                self.assertIsNone(self.poll(client, token))
+            while time.monotonic() - begin < 0.5 * (round_number + 1):
+                self.control.call("PING")
+        self.control.call("DEL", "k")
+        for token in "cb":
+            self.assertIsNone(self.poll(pollers[token], token))
+        self.assertIsNone(self.poll(self.client(), "newcomer"))
+        self.assertIsNone(self.control.call("LK.ACQUIRE", "k", "newcomer"))
+        self.assertEqual(self.poll(pollers["a"], "a"), "OK")
+
+    def test_who_gives_up_does_not_keep_the_others_waiting(self):
+        a, b = self.client(), self.client()
+        self.poll(self.control, "holder")
+        for _ in range(3):
+            self.assertIsNone(self.poll(a, "a"))
+            self.assertIsNone(self.poll(b, "b"))
+        self.control.call("DEL", "k")
+        # What it does not hold it releases, as RedLock clients do: then it is the next one's.
+        self.control.call("EVAL", COMPARE_AND_DELETE, 1, "k", "a")
+        while (reply := self.poll(b, "b")) is None:
+            pass
+        self.assertEqual(reply, "OK")
+
+    def test_one_that_does_not_come_back_is_forgotten(self):
+        a = self.client()
+        self.poll(self.control, "holder")
+        for _ in range(3):
+            self.assertIsNone(self.poll(a, "a"))
+        self.control.call("DEL", "k")
+        while self.poll(self.control, "newcomer") is None:
+            pass
+
+
+class Barging(NativeCase):
+    config = "policies: [{keys: '*', pollers: barge, starvation_after: 300ms}]"
+
+    def test_a_free_lock_is_whoevers_asks_first(self):
+        self.assertEqual(self.control.call("SET", "k", "holder", "NX", "PX", MINUTE), "OK")
+        poller = self.client()
+        for _ in range(2):
+            self.assertIsNone(poller.call("SET", "k", "poller", "NX", "PX", MINUTE))
+        self.control.call("DEL", "k")
+        self.assertEqual(self.control.call("SET", "k", "late", "NX", "PX", MINUTE), "OK")
+
+    def starve(self, acquire, release, refused):
+        """One that takes the lock again at once whenever it gives it back, and one that polls."""
+        stop, trouble = threading.Event(), []
+
+        def greedy():
+            with Client(self.server.port) as client:
+                holds = False
+                while not stop.is_set():
+                    if holds:
+                        client.send_bytes(release("greedy") + acquire("greedy"))
+                        client.read()
+                    else:
+                        client.send_bytes(acquire("greedy"))
+                    holds = client.read() != refused(client)
+                if holds:
+                    client.send_bytes(release("greedy"))
+                    client.read()
+
+        thread = threading.Thread(target=greedy)
+        thread.start()
+        try:
+            poller = self.client()
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                poller.send_bytes(acquire("poller"))
+                if poller.read() != refused(poller):
+                    return
+                time.sleep(0.01)  # its pause
+            trouble.append("starved")
+        finally:
+            stop.set()
+            thread.join()
+            self.assertEqual(trouble, [])
+
+    def test_a_poller_is_not_starved_by_one_that_takes_the_lock_again_and_again(self):
+        for _ in range(50):
+            self.starve(lambda owner: encode("SET", "k", owner, "NX", "PX", MINUTE),
+                        lambda owner: encode("DEL", "k"), lambda _: None)
+            if self.counted("reservations") > 0:
+                return
+            self.control.call("DEL", "k")  # it was lucky, and had no need of one
+        self.fail("nobody was ever kept a place")
+
+    def test_nor_is_one_that_polls_by_a_script(self):
+        self.starve(lambda owner: encode("EVALSHA", SHA["96da70f7"], 1, "k", owner, MINUTE),
+                    lambda owner: encode("DEL", "k"), lambda _: 0)
+
+    def test_nor_is_one_that_tries_with_a_native_verb(self):
+        self.starve(lambda owner: encode("LK.ACQUIRE", "k", owner, "TTL", MINUTE),
+                    lambda owner: encode("LK.RELEASE", "k", owner), lambda _: None)
+
+
+class Policies(NativeCase):
+    config = """
+policies:
+  - {keys: 'patient:*', grace: 0}
+  - {keys: 'delayed:*', lock_delay: 300ms}
+  - {keys: 'renewed:*', renew: true, max_hold: 1h}
+  - {keys: 'held:*', max_hold: 50ms}
+"""
+
+    def test_without_grace_a_bound_lock_ends_with_its_connection(self):
+        holder = self.client()
+        self.acquire("patient:k", "me", client=holder)
+        waiter = self.in_line("patient:k", "you")
+        holder.close()
+        self.assert_granted(waiter.read())
+
+    def test_after_an_unclean_end_a_lock_is_closed_for_a_while(self):
+        for take in (("LK.ACQUIRE", "delayed:k", "me", "TTL", 20), ("SET", "delayed:k", "me", "NX", "PX", 20)):
+            self.control.call(*take)
+            waiter = self.in_line("delayed:k", "you")
+            while self.control.call("EXISTS", "delayed:k"):
+                pass
+            begin = time.monotonic()
+            self.assertIsNone(self.control.call("SET", "delayed:k", "late", "NX", "PX", MINUTE))
+            self.assert_granted(waiter.read())
+            # The look that found it gone came after its end.
+            self.assertGreater(time.monotonic() - begin, 0.1)
+            self.release("delayed:k", "you")
+        # A release is clean.
+        self.acquire("delayed:k", "me")
+        self.release("delayed:k", "me")
+        self.acquire("delayed:k", "you")
+
+    def test_a_lock_with_a_ttl_is_kept_alive_by_its_connection_where_the_policy_says_so(self):
+        holder = self.client()
+        self.assertEqual(holder.call("SET", "renewed:k", "me", "NX", "PX", 50), "OK")
+        self.assertEqual(holder.call("SET", "k", "me", "NX", "PX", 50), "OK")
+        while self.control.call("EXISTS", "k"):
+            pass
+        self.assertEqual(self.control.call("GET", "renewed:k"), b"me")
+        holder.close()
+        while self.control.call("EXISTS", "renewed:k"):
+            pass
+
+    def test_the_longest_hold_ends_a_lock_whose_connection_lives(self):
+        holder = self.client(3)
+        fence = self.acquire("held:k", "me", client=holder)
+        self.assertEqual(holder.read(), [b"lk.lost", b"held:k", b"me", fence])
+
+
+class Embedded(unittest.TestCase):
+    def test_no_lock_is_given_so_soon_after_the_start(self):
+        with Lockkeeper(config="embedded: {start_delay: 1500ms}") as server, Client(server.port) as client:
+            begin = time.monotonic()
+            first = [client.call("LK.ACQUIRE", "k", "me"), client.call("SET", "l", "me", "NX")]
+            if time.monotonic() - begin < 0.5 and None not in first:
+                for reply in first:
+                    self.assertIn("STARTING", str(reply))
+            # Who waits gets it as soon as it may.
+            waiter = client.call("LK.ACQUIRE", "k", "me", "WAIT", 0)
+            self.assertIsInstance(waiter, list, waiter)
+
+    def test_fences_go_on_growing_over_a_restart(self):
+        import tempfile  # pylint: disable=import-outside-toplevel
+        with tempfile.TemporaryDirectory() as folder:
+            last = 0
+            for turn in range(3):
+                with Lockkeeper(config=f"embedded: {{state: {folder}}}") as server, Client(server.port) as client:
+                    for key in range(20):
+                        fence = client.call("LK.ACQUIRE", f"key:{key}", "me")[0]
+                        self.assertGreater(fence, last)
+                    last = max(client.call("LK.FENCE", f"key:{key}") for key in range(20))
+                    if turn == 1:
+                        server.kill_process()
+                        server.process.returncode = 0  # as intended
+
+
+if __name__ == "__main__":
+    main()
