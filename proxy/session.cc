@@ -229,7 +229,8 @@ ss::future<> session::finish_pending() {
         if (!_slow) {
             continue;
         }
-        if (_slow->spec && (_slow->spec->flags & flag_blocking || _slow->spec->may_wait != nullptr)) {
+        if (_slow->spec &&
+            (_slow->spec->flags & flag_blocking || _slow->spec->may_wait != nullptr)) {
             co_await write_replies();  // it may take long: what came before it is due
         }
         co_await finish_slow();
