@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the benchmarks: all of them, or those that are named. docs/performance.md tells what they print.
-#   bench/run.sh [parser] [lock-table] [beside-redis] [hot-key] [memory]
+#   bench/run.sh [parser] [lock-table] [beside-redis] [memtier] [hot-key] [memory]
 # Every run of the load generator is also kept as a JSON line in bench/results.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,6 +12,7 @@ results=bench/results/$(date +%Y-%m-%d-%H%M%S).jsonl
 parser() {
     echo "== parser: one core, bytes in memory =="
     "$micro/parser_bench"
+    python3 -B bench/parser_instructions.py "$micro/parser_bench"
 }
 
 lock_table() {
@@ -24,6 +25,11 @@ beside_redis() {
     python3 -B bench/beside_redis.py "$lockkeeper"
 }
 
+memtier() {
+    echo "== server beside redis-server: memtier_benchmark, 50 connections, one core each =="
+    python3 -B bench/memtier.py "$lockkeeper"
+}
+
 hot_key() {
     echo "== one hot key: hand-offs a second, beside redis-server, one core each =="
     python3 -B bench/hot_key.py "$lockkeeper" --json "$results"
@@ -34,12 +40,12 @@ memory() {
     python3 -B bench/memory.py "$lockkeeper"
 }
 
-[ $# -gt 0 ] || set -- parser lock-table beside-redis hot-key memory
+[ $# -gt 0 ] || set -- parser lock-table beside-redis memtier hot-key memory
 for name in "$@"; do
     case $name in
-    parser | lock-table | beside-redis | hot-key | memory) ;;
+    parser | lock-table | beside-redis | memtier | hot-key | memory) ;;
     *)
-        echo "bench/run.sh: no benchmark '$name'; there are parser, lock-table, beside-redis, hot-key and memory" >&2
+        echo "bench/run.sh: no benchmark '$name'; there are parser, lock-table, beside-redis, memtier, hot-key and memory" >&2
         exit 2
         ;;
     esac

@@ -285,7 +285,7 @@ std::string to_yaml(const config& all) {
         text += fmt::format("  {}: {}\n", known.name, known.show(all));
     }
     if (all.data) {
-        text += fmt::format("data: {}\nlocks:\n", all.data->show());
+        text += fmt::format("data: {}\nlocks:\n", show_text(all.data->show()));
         for (const std::string& pattern : all.locks) {
             text += fmt::format("  - {}\n", lockkeeper::config::quoted(pattern));
         }

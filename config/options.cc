@@ -79,7 +79,7 @@ struct word {
         all.*Section.*Member = std::string(text);
         return {};
     }
-    static std::string show(const config& all) { return all.*Section.*Member; }
+    static std::string show(const config& all) { return show_text(all.*Section.*Member); }
 };
 
 /// Text that may be empty; in the file that is ''.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace lockkeeper::config {
@@ -75,6 +76,14 @@ std::expected<void, std::string> read_host(std::string_view text, redis_address&
     }
     if (address.host.empty()) {
         return std::unexpected("the host is missing");
+    }
+    const auto is_of_host = [](char c) {
+        constexpr std::string_view also = ".-_:%";
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               also.contains(c);
+    };
+    if (!std::ranges::all_of(address.host, is_of_host)) {
+        return std::unexpected("the host has letters that no host has");
     }
     if (!port.empty() &&
         (!port.starts_with(':') || !read_number(port.substr(1), 65'535, address.port) ||

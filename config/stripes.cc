@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "config/nearest.hh"
+#include "config/text.hh"
 
 namespace lockkeeper::config {
 
@@ -150,9 +151,9 @@ std::vector<stripe_options> read_stripes(const YAML::Node& node, const complaint
 std::string show_stripes(const std::vector<stripe_options>& stripes) {
     std::string text = stripes.empty() ? "" : "stripes:\n";
     for (const stripe_options& stripe : stripes) {
-        text += fmt::format("  - name: {}\n    masters:\n", stripe.name);
+        text += fmt::format("  - name: {}\n    masters:\n", show_text(stripe.name));
         for (const redis_address& master : stripe.masters) {
-            text += fmt::format("      - {}\n", master.show());
+            text += fmt::format("      - {}\n", show_text(master.show()));
         }
     }
     return text;

@@ -30,4 +30,18 @@ std::string quoted(std::string_view text) {
     return shown += shown.front();
 }
 
+std::string show_text(std::string_view text) {
+    const auto is_plain = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               std::string_view("._:/@<>-").contains(c);
+    };
+    const bool begins_plain = !text.empty() && !std::string_view("-@>:").contains(text.front());
+    const bool means_nothing = text == "null" || text == "Null" || text == "NULL";
+    if (begins_plain && !means_nothing && !text.ends_with(':') &&
+        std::ranges::all_of(text, is_plain)) {
+        return std::string(text);
+    }
+    return quoted(text);
+}
+
 }  // namespace lockkeeper::config

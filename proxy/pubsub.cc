@@ -178,7 +178,18 @@ wake_candidates pubsub::candidates(const wake_query& wanted) const {
     return found;
 }
 
-bool pubsub::wake(const subscription& whom, std::string_view channel, std::string_view payload) {
+std::vector<uint64_t> pubsub::wake(const wake_query& wanted, std::string_view payload) {
+    std::vector<uint64_t> told;
+    for (const subscription& one : candidates(wanted).first) {
+        if (wake_one(one, wanted.channel, payload)) {
+            told.push_back(one.number);
+        }
+    }
+    return told;
+}
+
+bool pubsub::wake_one(const subscription& whom, std::string_view channel,
+                      std::string_view payload) {
     const auto found = of(whom.kind).find(whom.name);
     if (found == of(whom.kind).end()) {
         return false;

@@ -90,8 +90,9 @@ public:
 
     /// Those on this core who are to be told first that a lock may be tried for.
     wake_candidates candidates(const wake_query& wanted) const;
-    /// Tells one of them, whose turn comes last now. False if it has left, or was told meanwhile.
-    bool wake(const subscription& whom, std::string_view channel, std::string_view payload);
+    /// Tells them, and their turns come last now; the numbers of those who were told. Looks for
+    /// them itself: whom another lock's news reached a moment ago, it is no longer the turn of.
+    std::vector<uint64_t> wake(const wake_query& wanted, std::string_view payload);
 
     size_t subscribers(channel_kind kind, std::string_view name) const;
     /// Names that somebody on this core has subscribed to.
@@ -114,6 +115,7 @@ private:
     using names_of_kind = std::map<std::string, listeners, std::less<>>;
 
     size_t deliver(channel_kind kind, std::string_view channel, std::string_view payload);
+    bool wake_one(const subscription& whom, std::string_view channel, std::string_view payload);
     uint64_t next_turn();
 
     names_of_kind& of(channel_kind kind) { return _names[static_cast<size_t>(kind)]; }

@@ -38,6 +38,16 @@ struct wake_ups::round {
     std::vector<std::set<uint64_t>> told;  ///< numbers of subscriptions, by core
     std::set<std::string, std::less<>> addresses{};
     bool knows_addresses = false;
+
+    /// For those on this core who do not know yet.
+    wake_query query(ss::shard_id core, size_t most) const {
+        return {.kind = kind_of(what.where),
+                .channel = what.channel,
+                .before = begun,
+                .addresses = addresses,
+                .except = told[core],
+                .most = most};
+    }
 };
 
 void wake_ups::announce(shards::announcement what) {
@@ -106,12 +116,10 @@ ss::future<> wake_ups::run(shards::announcement what, std::vector<uint64_t> aske
 ss::future<> wake_ups::wake_by_and_by(round& now) {
     for (size_t more = 1;;) {
         auto found = co_await find(now, more);
-        if (found.first.empty() || !is_newest(now)) {
+        if (found.first.empty() || !is_newest(now) || _stopping.abort_requested()) {
             co_return;
         }
-        const size_t wanted = found.first.size();
-        const size_t told = co_await tell(now, std::move(found.first));
-        if (told < wanted) {
+        if (co_await tell(now, found.first) < found.first.size()) {
             continue;  // some have just left: the next ones, at once
         }
         if (!found.has_more) {
@@ -137,16 +145,12 @@ ss::future<wake_candidates> wake_ups::find(round& now, size_t most) {
 }
 
 ss::future<wake_candidates> wake_ups::ask_all_cores(const round& now, size_t most) {
-    wake_query query{.kind = kind_of(now.what.where),
-                     .channel = now.what.channel,
-                     .before = now.begun,
-                     .addresses = now.addresses,
-                     .most = most};
     wake_candidates all;
     for (ss::shard_id core = 0; core < ss::smp::count; ++core) {
-        query.except = now.told[core];
         auto some = co_await _messages.invoke_on(
-            core, [query](const pubsub& there) { return there.candidates(query); });
+            core, [query = now.query(core, most)](const pubsub& there) {
+                return there.candidates(query);
+            });
         std::ranges::move(some.first, std::back_inserter(all.first));
         all.has_more |= some.has_more;
         all.by_pattern |= some.by_pattern;
@@ -175,20 +179,25 @@ ss::future<> wake_ups::look_where_they_are(round& now) {
     now.addresses = co_await _everyone.local().addresses(std::move(now.asked));
 }
 
-/// How many of them were there to be told.
-ss::future<size_t> wake_ups::tell(round& now, std::vector<subscription> whom) {
+/// Tells as many on each core as were found there; how many that were. Each core chooses anew, at
+/// once: many rounds on one channel find the same listener, and those that came too late for it
+/// would all have to begin again.
+ss::future<size_t> wake_ups::tell(round& now, const std::vector<subscription>& found) {
+    std::vector<size_t> on_core(ss::smp::count);
+    for (const subscription& one : found) {
+        ++on_core[one.core];
+    }
     size_t told = 0;
-    for (subscription& one : whom) {
-        const ss::shard_id core = one.core;
-        const uint64_t number = one.number;
-        const bool heard = co_await _messages.invoke_on(
-            core, [one = std::move(one), channel = now.what.channel, payload = now.what.payload](
-                      pubsub& there) { return there.wake(one, channel, payload); });
-        if (heard) {
-            now.told[core].insert(number);
-            ++_everyone.local().counted.woken.told;
-            ++told;
+    for (ss::shard_id core = 0; core < ss::smp::count; ++core) {
+        if (on_core[core] == 0) {
+            continue;
         }
+        const auto numbers = co_await _messages.invoke_on(
+            core, [query = now.query(core, on_core[core]), payload = now.what.payload](
+                      pubsub& there) { return there.wake(query, payload); });
+        now.told[core].insert(numbers.begin(), numbers.end());
+        _everyone.local().counted.woken.told += numbers.size();
+        told += numbers.size();
     }
     co_return told;
 }

@@ -58,7 +58,7 @@ private:
     ss::future<wake_candidates> find(round& now, size_t most);
     ss::future<wake_candidates> ask_all_cores(const round& now, size_t most);
     ss::future<> look_where_they_are(round& now);
-    ss::future<size_t> tell(round& now, std::vector<subscription> whom);
+    ss::future<size_t> tell(round& now, const std::vector<subscription>& found);
     bool is_newest(const round& now) const;
     bool is_free(const shards::freed_lock& lock);
 

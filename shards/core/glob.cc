@@ -22,8 +22,9 @@ step match_class(std::string_view pattern, size_t at, signed char byte) {
             found |= pattern[at + 1] == byte;
             at += 2;
         } else if (left >= 3 && pattern[at + 1] == '-') {
-            const auto [low, high] = std::minmax(static_cast<signed char>(pattern[at]),
-                                                 static_cast<signed char>(pattern[at + 2]));
+            // The list form returns values: that of two arguments would refer to these temporaries.
+            const auto [low, high] = std::minmax(
+                {static_cast<signed char>(pattern[at]), static_cast<signed char>(pattern[at + 2])});
             found |= low <= byte && byte <= high;
             at += 3;
         } else {

@@ -22,7 +22,7 @@ from support import PATIENCE, Lockkeeper, Redis, encode
 
 SEED = 20260901
 STREAMS = 24_000
-TRIES = 5
+TRIES = 20  # of a stream whose answer was cut by a reset
 SHOWN = 10  # failures in full; then a number
 
 END = b"the end of the stream"
@@ -266,10 +266,10 @@ class Maker:
             self.tags.add("arguments beyond the cap")
             return encode("DEL", *["none%d" % i for i in range(self.pick([1023, 1024, 1025, 1100]))])
         if how == 11:
-            self.tags.add("argument beyond the cap")
+            self.tags |= {"argument beyond the cap", "long replies"}
             return encode("ECHO", "x" * self.pick([65535, 65536, 65537, 70000]))
         if how == 12:
-            self.tags.add("long inline")
+            self.tags |= {"long inline", "long replies"}
             return b"ECHO " + b"x" * self.pick([60_000, 65_000, 66_000, 70_000]) + b"\r\n"
         self.tags.add("NUL in an inline command")
         return b"PING a\x00b\r\n"
@@ -307,6 +307,8 @@ class Maker:
                 self.tags.add("sets")
             if name in ("UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE"):
                 self.tags.add("unordered confirmations")
+            if name.endswith(("EXPIRE", "EXPIREAT")) and "GT" in command[3:]:
+                self.tags.add("GT")
             if name == "EXEC":
                 self.tags.add("exec")
             if name == "CLIENT" and len(command) == 3 and command[2].upper() in ("OFF", "SKIP"):
@@ -324,24 +326,25 @@ Stream = collections.namedtuple("Stream", "data pieces tags commands")
 
 
 def answer(port, pieces):
-    """Everything the server says to these bytes, up to the end of the connection, and whether that was a reset."""
+    """Everything the server says to these bytes, up to the end of the connection, and whether a reset ended it: who
+    closes before it has read everything resets the connection, and then TCP may lose what was said before."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE / 4) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        parts, reset = [], False
         try:
             for piece in pieces:
                 connection.sendall(piece)
             connection.shutdown(socket.SHUT_WR)
         except OSError:
-            pass  # it has closed while we were still talking
-        parts, was_reset = [], False
+            reset = True  # it has closed while we were still talking
         try:
             while part := connection.recv(1 << 20):
                 parts.append(part)
         except ConnectionResetError:
-            was_reset = True
+            reset = True
         except TimeoutError:
             parts.append(b"-the connection stays open\r\n")
-        return b"".join(parts), was_reset
+        return b"".join(parts), reset
 
 
 class Cut(Exception):
@@ -482,6 +485,19 @@ def says_more(stream, theirs, ours):
     return prefix(stream, theirs, ours) == len(normal(theirs, stream.tags))
 
 
+def cut_short(stream, theirs, ours):
+    """Redis drops what a half-closed client does not take at once; Lockkeeper goes on from there."""
+    said = normal(theirs, stream.tags)
+    return bool(said) and said[-1][0] == "cut" and ours.startswith(theirs)
+
+
+def later_by_less_than_a_millisecond(stream, theirs, ours):
+    """The same time to live twice in one millisecond: the second ends later, and only Lockkeeper can tell."""
+    a, b = normal(theirs, stream.tags), normal(ours, stream.tags)
+    return len(a) == len(b) and \
+        all(alike(x, y) or (x, y) == ((b":", b"0"), (b":", b"1")) for x, y in zip(a, b))
+
+
 def goes_on_instead_of(text):
     """Redis refuses and closes; Lockkeeper goes on."""
 
@@ -536,6 +552,8 @@ INTENDED = {
     "NUL in an inline command, with much behind it": (
         "NUL in an inline command", goes_on_instead_of(b"ERR Protocol error: too big inline request")),
     "HTTP after commands": ("HTTP", says_more),
+    "much to say to a half-closed client": ("long replies", cut_short),
+    "GT within a millisecond": ("GT", later_by_less_than_a_millisecond),
     "EXEC that is refused": ("exec", an_exec_that_is_refused),
     "after CLIENT REPLY OFF": ("no replies", after_client_reply_off),
     "subcommands are checked when they run": ("subcommands", a_subcommand_is_checked_when_it_runs),
@@ -571,19 +589,20 @@ def compare(seed, number, redis, servers):
     """The name of an intended difference or None, and a report or None."""
     stream = Maker(seed, number).make()
     server = servers[number % len(servers)]
-    # Who closes before it has read everything resets the connection, and then TCP may lose what was said before.
-    for _ in range(TRIES if "broken framing" in stream.tags else 1):
-        (theirs, they_reset), (ours, we_reset) = answer(redis.port, stream.pieces), answer(server.port, stream.pieces)
+    for _ in range(TRIES):
+        (theirs, theirs_reset), (ours, ours_reset) = answer(redis.port, stream.pieces), answer(server.port, stream.pieces)
         if same(stream, theirs, ours):
             return None, None
         name = intended(stream, theirs, ours)
         if name:
             return name, None
+        if not theirs_reset and not ours_reset:
+            break
     # Redis writes 64 KiB at a time, and drops what is left as soon as it sees the end of our bytes.
-    if they_reset or is_cut(theirs):
+    if theirs_reset or is_cut(theirs):
         if is_beginning(stream, theirs, ours):
             return "Redis' last replies are lost, every time", None
-    if we_reset and is_beginning(stream, ours, theirs):
+    if ours_reset and is_beginning(stream, ours, theirs):
         return "our last replies are lost in a reset, every time", None
     a, b = normal(theirs, stream.tags), normal(ours, stream.tags)
     first = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y and not alike(x, y)), min(len(a), len(b)))

@@ -72,6 +72,37 @@ class OneCommand(unittest.TestCase):
             self.assertEqual(client.call("PING"), "PONG")
 
 
+class WhatIsKept(unittest.TestCase):
+    """What the table of locks may hold. The command is refused, the connection goes on, nothing is half done."""
+
+    def test_keys(self):
+        refused = Error("ERR TOOMANYLOCKS this core holds as many lock keys as it may")
+        with Lockkeeper(cores=1, config="limits: {locks: 3}") as server, Client(server.port) as client:
+            for key in "abc":  # one below, and at the limit
+                self.assertEqual(client.call("SET", key, "v", "NX", "PX", 100_000), "OK")
+            for command in (["SET", "d", "v"], ["SETNX", "d", "v"], ["RPUSH", "d", "v"]):
+                self.assertEqual(client.call(*command), refused)
+            self.assertEqual(client.call("DBSIZE"), 3)
+            self.assertEqual(client.call("SET", "a", "w"), "OK", "this one is there already")
+            self.assertEqual(client.call("DEL", "b"), 1)
+            self.assertEqual(client.call("SETNX", "d", "v"), 1)
+            self.assertEqual(client.call("SETNX", "e", "v"), refused)
+
+    def test_elements_of_a_key(self):
+        refused = Error("ERR TOOMANYMEMBERS this key has as many fields or elements as it may")
+        with Lockkeeper(cores=1) as server, Client(server.port) as client:
+            for size in (1_000, 2_000, 2_040):
+                self.assertEqual(client.call("RPUSH", "list", *["x"] * (size - (client.call("LLEN", "list")))), size)
+            self.assertEqual(client.call("RPUSH", "list", *["x"] * 9), refused)
+            self.assertEqual(client.call("RPUSH", "list", *["x"] * 7), 2_047)
+            self.assertEqual(client.call("RPUSH", "list", "x", "x"), refused)
+            self.assertEqual(client.call("LLEN", "list"), 2_047, "all or nothing")
+            self.assertEqual(client.call("RPUSH", "list", "x"), 2_048)
+            self.assertEqual(client.call("RPUSH", "list", "x"), refused)
+            self.assertEqual(client.call("LPOP", "list"), b"x")
+            self.assertEqual(client.call("RPUSH", "list", "x"), 2_048)
+
+
 class BetweenCommands(unittest.TestCase):
     """What may lie around in the server on behalf of a connection."""
 

@@ -43,13 +43,25 @@ class Scripts(unittest.TestCase):
         os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
     def start(self, script, *arguments, **environment):
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [os.path.join(SCRIPTS, script), *arguments],
             env={"PATH": self.tools, "HOME": self.folder, "LOCKKEEPER_CACHE": self.cache, "TMPDIR": self.folder,
                  **environment},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             start_new_session=True,
+            # As at a terminal, even if these tests run behind somebody's back, where shells ignore it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        """Leaves nothing behind of a script that a failed test did not wait for."""
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate()
 
     def run_script(self, script, *arguments, **environment):
         process = self.start(script, *arguments, **environment)
@@ -122,6 +134,8 @@ class Seastar(Scripts):
         self.stand_in("cmake", f"""
 case $1 in
 --build)
+    # A shell goes on if the signal comes while its last command has just ended well; a compiler does not.
+    trap 'exit 130' INT
     mkdir "$2/half"
     echo build >>{self.folder}/builds
     while [ ! -e {self.folder}/go ]; do sleep 0.01; done ;;

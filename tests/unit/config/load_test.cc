@@ -106,6 +106,24 @@ BOOST_AUTO_TEST_CASE(the_example_file_shows_every_option) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(text_reads_back_whatever_is_in_it) {
+    for (const std::string text :
+         {"it's", "a\"b\\c", "\t\x7f", "null", "# no comment", "- a", "a: b", "*", "&a", "@x", "[",
+          "a:", "\xc3\xa4", " a ", "!tag", "%", "|", ">"}) {
+        config changed;
+        changed.data = redis_address{};
+        changed.data->host = "h";
+        changed.locks = {text};
+        changed.server.redis_version = text;
+        changed.masters.tls_ca = text;
+        const auto again = parse(to_yaml(changed), "f");
+        BOOST_REQUIRE(again.has_value());
+        BOOST_TEST(again->locks.front() == text);
+        BOOST_TEST(again->server.redis_version == text);
+        BOOST_TEST(again->masters.tls_ca == text);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_as_the_same_configuration) {
     config changed;
     changed.server.port = 1234;

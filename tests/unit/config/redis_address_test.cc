@@ -4,6 +4,16 @@
 
 using namespace lockkeeper::config;
 
+BOOST_AUTO_TEST_CASE(a_host_has_the_letters_of_a_host) {
+    using namespace std::string_view_literals;
+    BOOST_TEST(parse_redis_address("redis://[fe80::1%eth0]:1").has_value());
+    BOOST_TEST(parse_redis_address("redis://a-b_c.example").has_value());
+    for (const auto wrong :
+         {"redis://a\0b"sv, "redis://a b"sv, "redis://a\nb"sv, "redis://<a>"sv}) {
+        BOOST_TEST(!parse_redis_address(wrong).has_value());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_host_alone_gets_redis_own_port_and_first_database) {
     const auto address = parse_redis_address("redis://cache");
     BOOST_REQUIRE(address.has_value());

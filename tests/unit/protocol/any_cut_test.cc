@@ -66,6 +66,19 @@ BOOST_AUTO_TEST_CASE(requests_are_the_same_however_cut) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(inline_commands_are_the_same_however_cut) {
+    const auto lines = corpus("inline_splitter");
+    BOOST_TEST(lines.size() >= 15u);
+    for (const named_input& line : lines) {
+        for (const std::string end : {"\r\n", "\n", "\r\nPING\r\n"}) {
+            check_every_cut({line.name, line.bytes + end},
+                            [](std::string_view bytes, const cuts& pieces) {
+                                return transcript_of_requests(bytes, pieces, client{});
+                            });
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(replies_are_the_same_however_cut) {
     const auto inputs = corpus("reply_parser");
     BOOST_TEST(inputs.size() >= 40u);

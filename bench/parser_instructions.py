@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Instructions to parse a command and to write a reply, counted by callgrind.
+
+Each case of parser_bench runs twice with a different number of commands; the difference is what the commands took, and
+the start of the program cancels out. The same on a busy machine and on an idle one.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FEW, MANY = 10_000, 110_000
+
+
+def cases(binary):
+    out = subprocess.run([binary, "--list"], capture_output=True, text=True, check=True).stdout
+    return [line.split(maxsplit=1) for line in out.splitlines()]
+
+
+def instructions(binary, case, commands):
+    with tempfile.NamedTemporaryFile() as out:
+        done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", binary, case,
+                               str(commands)], capture_output=True, text=True, timeout=900)
+        if done.returncode != 0:
+            sys.exit(f"valgrind failed:\n{done.stderr}")
+        return int(re.search(r"^(?:totals|summary): (\d+)", out.read().decode(), re.MULTILINE).group(1))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", help="e.g. build/release/bench/micro/parser_bench")
+    parser.add_argument("case", nargs="*", help="cases of parser_bench --list; all of them if none is named")
+    options = parser.parse_args()
+    if not shutil.which("valgrind"):
+        sys.exit("valgrind is not there (Debian package valgrind)")
+    binary = os.path.abspath(options.binary)
+    known = cases(binary)
+    if unknown := set(options.case) - {name for name, _ in known}:
+        parser.error(f"no case {', '.join(sorted(unknown))}; there are {', '.join(name for name, _ in known)}")
+    for name, what in known:
+        if not options.case or name in options.case:
+            each = (instructions(binary, name, MANY) - instructions(binary, name, FEW)) / (MANY - FEW)
+            print(f"{name:14} {each:8.1f} instructions  {what}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
