@@ -141,8 +141,9 @@ private:
         instant first{};
         instant last{};
         nanoseconds longest_pause{};
-        nanoseconds recent_pause{};  ///< the longest, those of long ago count for less and less
         uint32_t asked = 1;
+        instant steady_since{};  ///< asks at regular intervals since then
+        uint32_t steady = 1;     ///< that often
         uint32_t overtaken = 0;
         bool is_over = false;  ///< the table may not know that, and expect it to ask again
     };
