@@ -218,7 +218,8 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
         got || got.error() == lock_error::starting || got.error() == lock_error::no_fence;
     if (line == nullptr || !may_change) {
         if (got && !what.is_parked) {
-            _oracle.refused(key, what.actor, what.connection, what.owner);
+            _oracle.refused(key, what.actor, what.connection, what.owner,
+                            lock_oracle::asks::perhaps);
         }
         finish();
         return {got ? reply::refused : reply::failed, {}};

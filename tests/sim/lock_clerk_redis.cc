@@ -57,7 +57,7 @@ bool lock_clerk::set_nx(size_t key, std::string_view token, uint32_t actor, uint
              .after = renewed ? ttl : std::nullopt},
             _now);
     } else {
-        _oracle.refused(key, actor, connection, token);
+        _oracle.refused(key, actor, connection, token, lock_oracle::asks::regularly);
     }
     finish();
     look(key);
@@ -129,7 +129,7 @@ bool lock_clerk::hash_acquire(size_t key, std::string_view owner, uint32_t actor
         demand(due.what != answer::granted && due.what != answer::failed, "P5",
                "a hash lock was refused and should not be");
         table().was_refused(key_of(key), connection, owner, _now);
-        _oracle.refused(key, actor, connection, owner);
+        _oracle.refused(key, actor, connection, owner, lock_oracle::asks::perhaps);
         note(act::hash_acquire, key, 0, owner);
         finish();
         return false;
@@ -156,7 +156,7 @@ bool lock_clerk::hash_acquire(size_t key, std::string_view owner, uint32_t actor
                              _now);
         } else {
             table().was_refused(key_of(key), connection, owner, _now);
-            _oracle.refused(key, actor, connection, owner);
+            _oracle.refused(key, actor, connection, owner, lock_oracle::asks::perhaps);
         }
     }
     note(act::hash_acquire, key, got ? (got->won ? 1 : 0) : 2, owner);

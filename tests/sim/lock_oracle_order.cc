@@ -265,7 +265,8 @@ nanoseconds lock_oracle::longest_pause(const lock& of) const {
 }
 
 /// Who comes with another token over another connection is another client to everybody but itself.
-void lock_oracle::refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token) {
+void lock_oracle::refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token,
+                          asks again) {
     lock& of = at(key);
     std::erase_if(of.seats, [&](const seat& each) { return each.is_over && !is_remembered(each); });
     const auto is_its = [&](const seat& each) {
@@ -284,7 +285,8 @@ void lock_oracle::refused(size_t key, uint32_t actor, uint64_t connection, std::
                             .token = std::string(token),
                             .first = _now,
                             .last = _now,
-                            .steady_since = _now});
+                            .steady_since = _now,
+                            .polls = again == asks::regularly});
     } else {
         const nanoseconds pause = _now - its->last;
         its->keeps_token |= its->token == token;
@@ -323,7 +325,7 @@ void lock_oracle::overtook(lock& of, uint32_t actor) {
     for (seat& each : of.seats) {
         // Only who asks at regular intervals can be waited for.
         const bool asks =
-            !each.is_over && each.steady > 2 &&
+            each.polls && !each.is_over && each.steady > 2 &&
             (each.steady - 1) * (_now - each.last) <= 2 * (each.last - each.steady_since) &&
             _now - each.steady_since >= of.plan->policy.starvation_after;
         if (!asks || each.actor == actor) {
