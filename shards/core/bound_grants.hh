@@ -32,6 +32,11 @@ public:
     bool contains(uint64_t client, lock_entry& entry) const {
         return _by_client.contains(place_of(client, entry));
     }
+    /// How long it goes on after its connection; nothing if it is not bound to that.
+    std::optional<std::chrono::milliseconds> grace_of(uint64_t client, lock_entry& entry) const {
+        const auto known = _by_client.find(place_of(client, entry));
+        return known == _by_client.end() ? std::nullopt : std::optional(known->second);
+    }
     size_t size() const { return _by_client.size(); }
     template <typename Visit>
     void for_each(Visit visit) const {

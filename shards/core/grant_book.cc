@@ -125,17 +125,27 @@ void grant_book::attach(lock_entry& entry, const grant_request& request, instant
     }
 }
 
+/// Until when its owner may rely on it, whatever becomes of its connection. A lock that its policy
+/// keeps alive was promised for its TTL only.
+instant grant_book::promised_end(lock_entry& entry, instant now) const {
+    const auto ttl =
+        entry.has(lock_entry::native) ? std::nullopt : _bound.grace_of(entry.client, entry);
+    return ttl ? std::min(until_of(entry), now + *ttl) : until_of(entry);
+}
+
 /// The owner of a plain lock asks again: one hold more, and the later of the two ends.
 lock_result<grant_outcome> grant_book::take_again(lock_entry& entry, const grant_request& request,
                                                   instant now) {
     if (entry.holds == std::numeric_limits<uint16_t>::max()) {
         return std::unexpected(lock_error::too_many_holds);
     }
-    const instant until = std::max(until_of(entry), end_of(request, now));
+    const instant until = std::max(promised_end(entry, now), end_of(request, now));
     _keys.reserve_expiry(entry, ending(until));
     if (!request.ttl) {
         _bound.add(request.client, entry, _policies.of(request.key.name).grace);
         move_to(entry, request.client);
+    } else {
+        stop_renewing(entry);
     }
     ++entry.holds;
     entry.set(lock_entry::native);
@@ -148,9 +158,10 @@ lock_result<grant_outcome> grant_book::take_again(lock_entry& entry, const grant
 /// The exclusive owner goes on as a shared one; those who wait to share may join it.
 lock_result<grant_outcome> grant_book::downgrade(lock_entry& entry, const grant_request& request,
                                                  instant now) {
-    const instant until = std::max(until_of(entry), end_of(request, now));
+    const instant until = std::max(promised_end(entry, now), end_of(request, now));
     auto holders = std::make_unique<holder_list>(lock_mode::shared, 1);
-    const bool is_bound = _bound.contains(entry.client, entry) || !request.ttl;
+    const bool is_bound =
+        !request.ttl || (entry.has(lock_entry::native) && _bound.contains(entry.client, entry));
     holders->add({.owner = std::string(request.owner),
                   .client = request.client,
                   .until = until,
@@ -163,6 +174,8 @@ lock_result<grant_outcome> grant_book::downgrade(lock_entry& entry, const grant_
     }
     if (is_bound) {
         _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+    } else {
+        stop_renewing(entry);
     }
     move_to(entry, request.client);
     _keys.give_fence(entry, now);

@@ -92,6 +92,7 @@ private:
     void attach(lock_entry& entry, const grant_request& request, instant now);
     void leave_behind(lock_entry& entry, uint64_t client, instant until, instant now);
     void settle_expiry(lock_entry& entry, instant now);
+    instant promised_end(lock_entry& entry, instant now) const;
     void unbind(lock_entry& entry, uint64_t client);
     void lose(lock_entry& entry, std::string_view owner, uint64_t fence, uint64_t client);
 

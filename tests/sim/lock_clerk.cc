@@ -44,9 +44,10 @@ lock_clerk::lock_clerk(const schedule& plan, tally& counted, audience& listeners
       _counted(counted),
       _listeners(listeners),
       _hasher({.low = plan.seed, .high = 1}),
-      _table(plan.options, policies_of(plan), plan.waiting),
       _oracle(plan),
-      _beliefs(plan.keys.size()) {}
+      _beliefs(plan.keys.size()) {
+    _process.emplace(plan.options, policies_of(plan), plan.waiting);
+}
 
 shards::lock_key lock_clerk::key_of(size_t key) const {
     const key_plan& plan = _plan.keys[key];
@@ -89,7 +90,7 @@ void lock_clerk::note(act what, size_t key, uint64_t result, std::string_view wh
 }
 
 uint64_t lock_clerk::fence_of(size_t key) {
-    return _table.fence_of(key_of(key), _now).value_or(0);
+    return table().fence_of(key_of(key), _now).value_or(0);
 }
 
 lock_beliefs::told lock_clerk::told_of(const wish& what, const grant& given, size_t key) const {
@@ -109,7 +110,7 @@ lock_beliefs::told lock_clerk::told_of(const wish& what, const grant& given, siz
 
 void lock_clerk::finish() {
     if (!_is_deferred) {
-        _table.settle(_now);
+        table().settle(_now);
     }
     tell();
     if (!has_fences()) {
@@ -118,8 +119,8 @@ void lock_clerk::finish() {
 }
 
 void lock_clerk::tell() {
-    while (_table.has_ended() || _table.has_lost()) {
-        for (const shards::lost_grant& each : _table.take_lost()) {
+    while (table().has_ended() || table().has_lost()) {
+        for (const shards::lost_grant& each : table().take_lost()) {
             const auto plan = std::ranges::find_if(_plan.keys, [&](const key_plan& one) {
                 return one.name == each.key && one.database == each.database;
             });
@@ -128,7 +129,7 @@ void lock_clerk::tell() {
             _oracle.told_lost(key, each.owner, each.fence, each.client);
             _beliefs.lost(key, each.owner, each.fence);
         }
-        while (shards::waiter* const next = _table.take_ended()) {
+        while (shards::waiter* const next = table().take_ended()) {
             tell(static_cast<place&>(*next));
         }
     }
@@ -137,9 +138,14 @@ void lock_clerk::tell() {
 void lock_clerk::tell(place& who) {
     ++_ends;
     const auto kind = _oracle.ended(who);
+    _counted.saw(who.how == state::granted     ? feature::hand_offs
+                 : who.how == state::timed_out ? feature::time_outs
+                 : who.how == state::cancelled ? feature::cancelled
+                                               : feature::refused_waits);
     note(act::wait_ended, who.key_index, (static_cast<uint64_t>(who.how) << 32) + who.actor,
          who.owner);
     if (who.how == state::granted) {
+        saw_grant(who.wanted(), who.given, *kind);
         if (_listeners.is_unreachable(who)) {
             take_back(who);
         } else {
@@ -153,13 +159,13 @@ void lock_clerk::tell(place& who) {
 }
 
 void lock_clerk::take_back(const place& who) {
-    ++_counted.taken_back;
+    _counted.saw(feature::taken_back);
     _beliefs.withdrawn(who.key_index, who.given.fence);
-    demand(_table.take_back(key_of(who.key_index), who.owner, who.given.fence, _now), "P4",
+    demand(table().take_back(key_of(who.key_index), who.owner, who.given.fence, _now), "P4",
            "a grant that nobody was told of could not be taken back");
     _oracle.released(who.key_index, who.owner);
     if (!_is_deferred) {
-        _table.settle(_now);
+        table().settle(_now);
     }
 }
 
@@ -176,16 +182,16 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
             return {reply::granted, {.fence = fence_of(key), .until = _now + *what.ttl}};
         }
     } else {
-        got = _table.take({.key = key_of(key),
-                           .owner = what.owner,
-                           .client = what.connection,
-                           .mode = what.mode,
-                           .permits = what.permits,
-                           .of = what.of,
-                           .ttl = what.ttl},
-                          line != nullptr ? lock_table::if_refused::will_wait
-                                          : lock_table::if_refused::may_ask_again,
-                          _now);
+        got = table().take({.key = key_of(key),
+                            .owner = what.owner,
+                            .client = what.connection,
+                            .mode = what.mode,
+                            .permits = what.permits,
+                            .of = what.of,
+                            .ttl = what.ttl},
+                           line != nullptr ? lock_table::if_refused::will_wait
+                                           : lock_table::if_refused::may_ask_again,
+                           _now);
         compare(due, got, got && got->granted, "P3");
     }
     const bool granted = got && got->granted;
@@ -193,17 +199,27 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
          got ? got->given.fence * granted : 1'000 + static_cast<uint64_t>(got.error()), what.owner);
     if (granted) {
         auto told = told_of(what, got->given, key);
-        told.is_fresh = _oracle.took(key, what, got->given) == lock_oracle::grant_kind::fresh;
+        const auto kind = _oracle.took(key, what, got->given);
+        saw_grant(what, got->given, kind);
+        told.is_fresh = kind == lock_oracle::grant_kind::fresh;
         _beliefs.granted(key, told, _now);
         finish();
         return {reply::granted, got->given};
+    }
+    if (!got) {
+        _counted.saw(got.error() == lock_error::no_fence   ? feature::no_fence
+                     : got.error() == lock_error::starting ? feature::starting
+                                                           : feature::wrong_type);
+    } else if (!what.is_parked && !_oracle.present(key)) {
+        _counted.saw(feature::kept_from);
     }
     finish();
     const bool may_change =
         got || got.error() == lock_error::starting || got.error() == lock_error::no_fence;
     if (line == nullptr || !may_change) {
         if (got && !what.is_parked) {
-            _oracle.refused(key, what.actor, what.connection, what.owner);
+            _oracle.refused(key, what.actor, what.connection, what.owner,
+                            lock_oracle::asks::perhaps);
         }
         finish();
         return {got ? reply::refused : reply::failed, {}};
@@ -218,11 +234,13 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
     line->is_parked = what.is_parked;
     line->key_index = key;
     const auto refusal = _oracle.expect_entry(*line);
-    const auto entered = _table.wait(*line, key_of(key), _now);
+    const auto entered = table().wait(*line, key_of(key), _now);
     note(act::wait, key, entered ? 0 : 1'000 + static_cast<uint64_t>(entered.error()), what.owner);
     demand(entered.has_value() == !refusal && (!refusal || *refusal == entered.error()), "limits",
            "a place in line was given or refused against the rules");
-    if (entered) {
+    if (!entered) {
+        _counted.saw(feature::no_room);
+    } else {
         ++_waits;
         _oracle.entered(*line);
     }
@@ -233,7 +251,7 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
 void lock_clerk::stop_waiting(place& who) {
     begin(act::stop_waiting, who.key_index, who.owner);
     who.asked_to_leave = true;
-    _table.stop_waiting(who, _now);
+    table().stop_waiting(who, _now);
     demand(who.how != state::waiting, "P4", "a waiter that left is still in line");
     note(act::stop_waiting, who.key_index, who.actor, who.owner);
     finish();
@@ -242,11 +260,12 @@ void lock_clerk::stop_waiting(place& who) {
 std::optional<int64_t> lock_clerk::release(size_t key, std::string_view owner) {
     begin(act::release, key, owner);
     const auto due = _oracle.released(key, owner);
-    const auto left = _table.release_hold(key_of(key), owner, _now);
+    const auto left = table().release_hold(key_of(key), owner, _now);
     demand(left.has_value() != due.fails && (due.fails || *left == due.left), "I9",
            "a release was answered with another number of holds");
     const auto answered = left.value_or(std::nullopt);
     if (answered) {
+        _counted.saw(feature::releases);
         _beliefs.released(key, owner, *answered);
     }
     note(act::release, key, answered ? static_cast<uint64_t>(*answered) : 99, owner);
@@ -257,9 +276,10 @@ std::optional<int64_t> lock_clerk::release(size_t key, std::string_view owner) {
 bool lock_clerk::extend(size_t key, std::string_view owner, milliseconds ttl) {
     begin(act::extend, key, owner);
     const auto due = _oracle.extended(key, owner, ttl);
-    const auto got = _table.extend_hold(key_of(key), owner, ttl, _now);
+    const auto got = table().extend_hold(key_of(key), owner, ttl, _now);
     demand(got.value_or(std::nullopt) == due, "I9", "an extension was not as it should be");
     if (due) {
+        _counted.saw(feature::extensions);
         _beliefs.extended(key, owner, *due);
     }
     note(act::extend, key, due ? 1 : 0, owner);
@@ -271,7 +291,8 @@ bool lock_clerk::extend(size_t key, std::string_view owner, milliseconds ttl) {
 
 void lock_clerk::disconnect(uint64_t connection) {
     begin(act::disconnect);
-    _table.client_left(connection, _now);
+    _counted.saw(feature::disconnects);
+    table().client_left(connection, _now);
     _oracle.disconnected(connection);
     _beliefs.disconnected(connection, _now);
     note(act::disconnect, 0, connection);
@@ -280,7 +301,7 @@ void lock_clerk::disconnect(uint64_t connection) {
 
 void lock_clerk::orphan(size_t key, uint64_t connection) {
     begin(act::orphan, key);
-    _table.orphan(key_of(key), connection, _now);
+    table().orphan(key_of(key), connection, _now);
     _oracle.orphan(key, connection);
     note(act::orphan, key, connection);
     finish();
@@ -288,6 +309,7 @@ void lock_clerk::orphan(size_t key, uint64_t connection) {
 
 void lock_clerk::defer(bool on) {
     _is_deferred = on;
+    _counted.saw(feature::turns, on ? 1 : 0);
     note(act::turn, 0, on ? 1 : 0);
     begin(act::turn);
     finish();
@@ -296,7 +318,7 @@ void lock_clerk::defer(bool on) {
 void lock_clerk::advance() {
     begin(act::advance);
     note(act::advance, 0, 0);
-    _table.advance(_now);
+    table().advance(_now);
     finish();
     _oracle.check_served();
 }
@@ -304,51 +326,80 @@ void lock_clerk::advance() {
 void lock_clerk::clear_away() {
     begin(act::clear);
     note(act::clear, 0, 0);
-    while (_table.expire_due(_now, 100).more) {
+    while (table().expire_due(_now, 100).more) {
     }
     finish();
     _oracle.check_told();
 }
 
 void lock_clerk::raise_fences(uint64_t by) {
-    _table.fences().raise_limit(_table.fences().last() + by);
+    table().fences().raise_limit(table().fences().last() + by);
 }
 
 // ---- the table's own word for it ----------------------------------------------------------------
 
 void lock_clerk::verify() {
     begin(act::verify);
-    if (const auto broken = _table.verify()) {
+    if (const auto broken = table().verify()) {
         throw violation("verify", *broken);
     }
     if (!_is_deferred) {
-        if (const auto broken = _table.verify_lines(_now)) {
+        if (const auto broken = table().verify_lines(_now)) {
             throw violation("verify", *broken);
         }
     }
     finish();  // a look may have found that something has expired
-    demand(_waits == _ends + _oracle.waiting() && _oracle.waiting() == _table.waiters(), "I11",
+    demand(_waits == _ends + _oracle.waiting() && _oracle.waiting() == table().waiters(), "I11",
            "waiters do not add up");
 }
 
 void lock_clerk::check_empty() {
     verify();
     _oracle.check_empty();
-    demand(_table.stats().keys == 0, "P4", "an entry was left behind");
+    demand(table().stats().keys == 0, "P4", "an entry was left behind");
     size_t lines = 0;
-    _table.for_each_line([&lines](shards::lock_line&) { ++lines; });
+    table().for_each_line([&lines](shards::lock_line&) { ++lines; });
     demand(lines == 0, "P4", "a line was left behind");
-    const shards::grant_counters& counted = _table.counted();
-    _counted.grants += counted.grants;
-    _counted.hand_offs += counted.hand_offs;
-    _counted.waits += counted.waits;
-    _counted.timed_out += counted.timed_out;
-    _counted.cancelled += counted.cancelled;
-    _counted.refused_waits += counted.refused_waits;
-    _counted.refusals += counted.refusals;
-    _counted.lost += counted.lost;
-    _counted.reservations += counted.reservations;
+    _counted.saw(feature::expiries, _oracle.expired());
+    _counted.saw(feature::delayed, _oracle.delayed());
+    count();
+}
+
+/// What only the table knows of, and what its own counters say.
+void lock_clerk::count() {
+    const shards::grant_counters& counted = table().counted();
+    _counted.saw(feature::reservations, counted.reservations);
+    _counted.saw(feature::losses, counted.lost);
     demand(counted.waits == _waits, "I11", "waits are miscounted");
+}
+
+void lock_clerk::saw_grant(const wish& what, const grant& given, lock_oracle::grant_kind kind) {
+    const bool fresh = kind == lock_oracle::grant_kind::fresh;
+    _counted.saw(!fresh                                              ? feature::second_holds
+                 : given.holds > 1 && what.mode == lock_mode::shared ? feature::downgrades
+                 : what.is_parked                                    ? feature::parked_hand_offs
+                 : what.mode == lock_mode::shared                    ? feature::shared_grants
+                 : what.mode == lock_mode::permits                   ? feature::permit_grants
+                                                                     : feature::native_grants);
+    _counted.saw(feature::bound_grants, fresh && !what.ttl ? 1 : 0);
+}
+
+void lock_clerk::restart() {
+    begin(act::restart);
+    _counted.saw(feature::restarts);
+    note(act::restart, 0, 0);
+    demand(table().waiters() == 0, "P4", "a process ends while somebody waits");
+    count();
+    _waits = _ends = 0;
+    // Nothing above the ceiling was ever granted, and the next process begins there.
+    auto options = _plan.options;
+    options.fence_floor = table().fences().last() + table().fences().left();
+    options.fence_ceiling = options.fence_floor + 50;
+    _process.emplace(options, policies_of(_plan), _plan.waiting);
+    _oracle.restarted();
+    for (size_t key = 0; key < _plan.keys.size(); ++key) {
+        _beliefs.forced_to_end(key);
+    }
 }
 
 }  // namespace lockkeeper::sim

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lock_beliefs.hh"
+#include "lock_coverage.hh"
 #include "lock_oracle.hh"
 #include "lock_schedule.hh"
 #include "shards/core/lock_table.hh"
@@ -18,20 +19,11 @@ namespace lockkeeper::sim {
 struct tally {
     uint64_t schedules = 0;
     uint64_t events = 0;
-    uint64_t grants = 0;
-    uint64_t hand_offs = 0;
-    uint64_t waits = 0;
-    uint64_t timed_out = 0;
-    uint64_t cancelled = 0;
-    uint64_t refused_waits = 0;
-    uint64_t refusals = 0;
-    uint64_t lost = 0;
-    uint64_t reservations = 0;
-    uint64_t taken_back = 0;
-    uint64_t resent = 0;
+    coverage seen{};
     bool is_traced = false;  ///< prints what happens
     uint64_t digest = 0xcbf2'9ce4'8422'2325U;
 
+    void saw(feature what, uint64_t times = 1) { seen[static_cast<size_t>(what)] += times; }
     /// Everything that clients see goes in here (FNV-1a).
     void note(uint64_t word) { digest = (digest ^ word) * 0x0000'0100'0000'01b3U; }
 };
@@ -95,6 +87,12 @@ public:
     void look(size_t key);
     void raise_fences(uint64_t by);
 
+    void saw(feature what) { _counted.saw(what); }
+
+    // ---- the process
+    /// Everybody has lost its connection. Locks are forgotten, fences are not.
+    void restart();
+
     // ---- time
     /// A command over several cores runs: nothing is handed on before its end.
     void defer(bool on);
@@ -102,9 +100,9 @@ public:
     void advance();
     /// What its clearing of expired entries does.
     void clear_away();
-    std::optional<instant> next_due() const { return _table.next_due(); }
-    std::optional<instant> next_expiry() const { return _table.next_expiry(); }
-    bool is_idle(size_t key) { return _table.line_of(key_of(key)) == nullptr; }
+    std::optional<instant> next_due() const { return table().next_due(); }
+    std::optional<instant> next_expiry() const { return table().next_expiry(); }
+    bool is_idle(size_t key) { return table().line_of(key_of(key)) == nullptr; }
     bool is_deferred() const { return _is_deferred; }
 
     /// What was done last, to which key, by whom: for the report of a violation.
@@ -116,7 +114,11 @@ public:
 
 private:
     shards::lock_key key_of(size_t key) const;
-    bool has_fences() { return _table.fences().left() > 0; }
+    shards::lock_table& table() { return *_process; }
+    const shards::lock_table& table() const { return *_process; }
+    void count();
+    void saw_grant(const wish& what, const grant& given, lock_oracle::grant_kind kind);
+    bool has_fences() { return table().fences().left() > 0; }
     uint64_t fence_of(size_t key);
     lock_beliefs::told told_of(const wish& what, const grant& given, size_t key) const;
     enum class act : uint8_t {
@@ -146,6 +148,7 @@ private:
         clear,
         wait,
         verify,
+        restart,
     };
     /// Before each operation. Nothing ends between two of them without the oracle's knowledge.
     void begin(act what, size_t key = 0, std::string_view who = {});
@@ -161,7 +164,7 @@ private:
     tally& _counted;
     audience& _listeners;
     shards::key_hasher _hasher;
-    shards::lock_table _table;
+    std::optional<shards::lock_table> _process;  ///< for as long as it runs
     lock_oracle _oracle;
     lock_beliefs _beliefs;
     instant _now = start;

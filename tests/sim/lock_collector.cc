@@ -102,6 +102,9 @@ private:
     }
 
     void give_back() {
+        if (!_has_all && _taken > 0) {
+            clerk().saw(feature::multi_locks_given_back);
+        }
         for (size_t i = _taken; i-- > 0;) {
             clerk().release(_keys[i], _owner);
         }
@@ -120,16 +123,18 @@ private:
             return give_back();  // one was lost while it collected the others
         }
         _has_all = true;
+        clerk().saw(feature::multi_locks);
         sleep_between(0ms, plan().hold);
     }
 
     void finish() {
-        _has_all = false;
         if (happens(plan().bad.crash)) {
+            _has_all = false;
             _taken = 0;
             return rest();
         }
         give_back();
+        _has_all = false;
     }
 
     const std::string _owner;

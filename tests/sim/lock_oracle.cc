@@ -66,7 +66,9 @@ void lock_oracle::gone(lock& of, why how, instant when) {
             lose(of, each);
         }
     }
+    _expired += how == why::expired ? 1 : 0;
     if (how == why::expired && of.delays) {
+        ++_delayed;
         // The table closes it when it notices, which may be at the next clearing only.
         of.closed_from = std::max(of.closed_from, when + of.plan->policy.lock_delay);
         of.closed_until = of.closed_from + clearing_interval + lateness;
@@ -357,6 +359,17 @@ void lock_oracle::check_empty() const {
     demand(_losses.empty(), "lost", "a grant ended without a release, and its owner was not told");
     for (const lock& each : _locks) {
         demand(each.what == kind::none, "P4", "a lock never ended");
+    }
+}
+
+void lock_oracle::restarted() {
+    _losses.clear();
+    for (lock& each : _locks) {
+        demand(each.queue.empty(), "P4", "somebody waits although its process has ended");
+        const key_plan* const plan = each.plan;
+        each = {};
+        each.plan = plan;
+        each.free_since = _now;
     }
 }
 

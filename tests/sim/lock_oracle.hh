@@ -69,8 +69,10 @@ public:
     void entered(place& who);
     /// What kind of a grant it ended with, if it did.
     std::optional<grant_kind> ended(place& who);
-    /// A client was refused and may ask again.
-    void refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token);
+    /// A client was refused and may ask again: soon, if it polls.
+    enum class asks : uint8_t { perhaps, regularly };
+    void refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token,
+                 asks again);
 
     struct release {
         bool fails = false;
@@ -117,6 +119,10 @@ public:
     void check_empty() const;
 
     size_t waiting() const;
+    /// The process has begun anew: nobody holds anything, and nobody is told.
+    void restarted();
+    uint64_t expired() const { return _expired; }
+    uint64_t delayed() const { return _delayed; }
 
 private:
     enum class kind : uint8_t { none, plain, several, hash };
@@ -141,9 +147,11 @@ private:
         instant first{};
         instant last{};
         nanoseconds longest_pause{};
-        nanoseconds recent_pause{};  ///< the longest, those of long ago count for less and less
         uint32_t asked = 1;
+        instant steady_since{};  ///< asks at regular intervals since then
+        uint32_t steady = 1;     ///< that often
         uint32_t overtaken = 0;
+        bool polls = false;
         bool is_over = false;  ///< the table may not know that, and expect it to ask again
     };
     struct lock {
@@ -199,6 +207,8 @@ private:
     instant _now = start;
     instant _had_no_fence = shards::start_of_time;
     uint64_t _generations = 0;
+    uint64_t _expired = 0;
+    uint64_t _delayed = 0;
 };
 
 }  // namespace lockkeeper::sim

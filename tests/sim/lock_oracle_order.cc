@@ -122,6 +122,11 @@ lock_oracle::grant_kind lock_oracle::took(size_t key, const wish& what, const gr
         of.holders.push_back(std::move(fresh));
     } else {
         const bool downgrade = of.what == kind::plain && what.mode == lock_mode::shared;
+        if (own->bound && !of.native) {
+            // Kept alive by its policy, and promised for its TTL.
+            own->until = std::min(own->until, _now + own->after);
+            own->bound = false;
+        }
         told = own->until = std::max(own->until, end);
         holds = own->holds = downgrade ? own->holds : own->holds + 1;
         if (!what.ttl || downgrade) {
@@ -260,7 +265,8 @@ nanoseconds lock_oracle::longest_pause(const lock& of) const {
 }
 
 /// Who comes with another token over another connection is another client to everybody but itself.
-void lock_oracle::refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token) {
+void lock_oracle::refused(size_t key, uint32_t actor, uint64_t connection, std::string_view token,
+                          asks again) {
     lock& of = at(key);
     std::erase_if(of.seats, [&](const seat& each) { return each.is_over && !is_remembered(each); });
     const auto is_its = [&](const seat& each) {
@@ -278,16 +284,23 @@ void lock_oracle::refused(size_t key, uint32_t actor, uint64_t connection, std::
                             .connection = connection,
                             .token = std::string(token),
                             .first = _now,
-                            .last = _now});
+                            .last = _now,
+                            .steady_since = _now,
+                            .polls = again == asks::regularly});
     } else {
         const nanoseconds pause = _now - its->last;
         its->keeps_token |= its->token == token;
         its->token = token;
         its->connection = connection;
         its->longest_pause = std::max(its->longest_pause, pause);
-        its->recent_pause = std::max(its->recent_pause / 2, pause);
+        if (its->steady > 1 && (its->steady - 1) * pause > 2 * (its->last - its->steady_since)) {
+            its->steady_since = _now;
+            its->steady = 0;
+            its->overtaken = 0;
+        }
         its->last = _now;
         ++its->asked;
+        ++its->steady;
     }
     if (of.what != kind::none || !of.queue.empty() || _now < of.closed_until) {
         of.refused_since.reset();
@@ -311,9 +324,10 @@ void lock_oracle::won(lock& of, uint32_t actor) {
 void lock_oracle::overtook(lock& of, uint32_t actor) {
     for (seat& each : of.seats) {
         // Only who asks at regular intervals can be waited for.
-        const bool is_steady = (each.asked - 1) * each.recent_pause <= 3 * (each.last - each.first);
-        const bool asks = !each.is_over && is_steady && is_eligible(of, each) &&
-                          _now - each.last <= 2 * each.recent_pause;
+        const bool asks =
+            each.polls && !each.is_over && each.steady > 2 &&
+            (each.steady - 1) * (_now - each.last) <= 2 * (each.last - each.steady_since) &&
+            _now - each.steady_since >= of.plan->policy.starvation_after;
         if (!asks || each.actor == actor) {
             continue;
         }

@@ -68,6 +68,7 @@ schedule::schedule(uint64_t number) : seed(number), random(number), bad(any_host
     }
     if (random.chance(10)) {
         options.fence_ceiling = static_cast<uint64_t>(random.between(5, 60));
+        restarts = random.chance(50);
     }
     if (random.chance(10)) {
         waiting.waiters_max = static_cast<size_t>(random.between(2, 10));

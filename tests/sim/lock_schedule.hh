@@ -57,6 +57,7 @@ struct schedule {
     uint32_t pollers = 0;
     uint32_t hash_clients = 0;
     bool administrator = false;
+    bool restarts = false;  ///< the process does, now and then
     /// Typical times of a schedule: some are hot, some are slow.
     milliseconds hold{};
     milliseconds think{};

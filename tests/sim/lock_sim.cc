@@ -181,30 +181,30 @@ std::optional<std::string> run(uint64_t seed, tally& counted) {
 void add(tally& sum, const tally& one) {
     sum.schedules += one.schedules;
     sum.events += one.events;
-    sum.grants += one.grants;
-    sum.hand_offs += one.hand_offs;
-    sum.waits += one.waits;
-    sum.timed_out += one.timed_out;
-    sum.cancelled += one.cancelled;
-    sum.refused_waits += one.refused_waits;
-    sum.refusals += one.refusals;
-    sum.lost += one.lost;
-    sum.reservations += one.reservations;
-    sum.taken_back += one.taken_back;
-    sum.resent += one.resent;
+    for (size_t i = 0; i < features; ++i) {
+        sum.seen[i] += one.seen[i];
+    }
     sum.note(one.digest);
 }
 
 void print(const tally& all, double seconds) {
-    std::printf("%" PRIu64 " schedules, %" PRIu64 " events in %.1f s\n", all.schedules, all.events,
-                seconds);
-    std::printf("%" PRIu64 " grants, %" PRIu64 " refusals, %" PRIu64 " lost, %" PRIu64
-                " taken back, %" PRIu64 " resent, %" PRIu64 " reservations\n",
-                all.grants, all.refusals, all.lost, all.taken_back, all.resent, all.reservations);
-    std::printf("%" PRIu64 " waits: %" PRIu64 " handed on, %" PRIu64 " timed out, %" PRIu64
-                " cancelled, %" PRIu64 " refused\n",
-                all.waits, all.hand_offs, all.timed_out, all.cancelled, all.refused_waits);
-    std::printf("digest %016" PRIx64 "\n", all.digest);
+    for (size_t i = 0; i < features; ++i) {
+        std::printf("%12" PRIu64 "  %s\n", all.seen[i], feature_names[i]);
+    }
+    std::printf("%" PRIu64 " schedules, %" PRIu64 " events in %.1f s, digest %016" PRIx64 "\n",
+                all.schedules, all.events, seconds, all.digest);
+}
+
+/// A run of many schedules must have been through everything.
+bool is_covered(const tally& all) {
+    bool covered = true;
+    for (size_t i = 0; i < features; ++i) {
+        if (all.seen[i] == 0) {
+            std::printf("never exercised: %s\n", feature_names[i]);
+            covered = false;
+        }
+    }
+    return covered;
 }
 
 void print_replay(const arguments& what, uint64_t seed, const std::string& broken) {
@@ -251,6 +251,10 @@ int main(int count, char** words) {
             }
         }
         add(all, one);
+        if (all.schedules % 1'000 == 0 && !what.until_caught) {
+            const std::chrono::duration<double> so_far = std::chrono::steady_clock::now() - begun;
+            std::printf("%" PRIu64 " schedules, %.1f s\n", all.schedules, so_far.count());
+        }
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     print(all, took.count());
@@ -258,5 +262,8 @@ int main(int count, char** words) {
         std::printf("%s was not caught\n", std::string(what.planted->name).c_str());
         return 1;
     }
-    return failures > 0 ? 1 : 0;
+    const bool is_long = what.seeds == nullptr && what.schedules >= 1'000;
+    const bool covered = !is_long || failures > 0 || is_covered(all);
+    std::printf("%d violations\n", failures);
+    return failures > 0 || !covered ? 1 : 0;
 }

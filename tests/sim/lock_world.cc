@@ -79,6 +79,9 @@ lock_world::lock_world(schedule& plan, tally& counted)
         wake_at(_now + 10ms, static_cast<uint32_t>(event::turn));
     }
     wake_at(_now + 50ms, static_cast<uint32_t>(event::fences));
+    if (plan.restarts) {
+        wake_at(_now + _plan.random.between(20ms, 300ms), static_cast<uint32_t>(event::restart));
+    }
 }
 
 lock_world::~lock_world() = default;
@@ -138,6 +141,15 @@ void lock_world::happen(const appointment& next) {
         case event::fences:
             _clerk.raise_fences(50);
             wake_at(_now + _plan.random.between(1ms, 50ms), next.who);
+            break;
+        case event::restart:
+            _clerk.defer(false);
+            for (const auto& each : _actors) {
+                each->hang_up();
+            }
+            _cut_off.clear();
+            _clerk.restart();
+            wake_at(_now + _plan.random.between(50ms, 500ms), next.who);
             break;
         default:
             _actors[next.who]->wake(next.alarm);

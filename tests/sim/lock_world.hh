@@ -76,7 +76,7 @@ public:
     bool is_unreachable(const place& who) override;
 
 private:
-    enum class event : uint32_t { timer = 0xffff'0000, clearing, turn, fences };
+    enum class event : uint32_t { timer = 0xffff'0000, clearing, turn, fences, restart };
     struct appointment {
         instant when;
         uint64_t order;

@@ -214,6 +214,19 @@ BOOST_AUTO_TEST_CASE(an_end_that_a_client_sets_itself_is_not_put_off_by_the_poli
     BOOST_TEST(is_free(desk, start + 1s));
 }
 
+BOOST_AUTO_TEST_CASE(what_an_owner_of_a_renewed_lock_is_told_when_it_takes_it_again_is_kept) {
+    for (const lock_mode mode : {lock_mode::exclusive, lock_mode::shared}) {
+        lock_desk desk({.renew = true, .max_hold = 60s, .grace = 1s});
+        desk.set_nx("k", "t", 1, start, 10s);
+        const auto again = desk.take("k", "t", {.client = 1, .mode = mode, .ttl = 2s}, start + 1s);
+        BOOST_REQUIRE(again.has_value());
+        BOOST_TEST((again->until == start + 11s));
+        desk.leave(1, start + 2s);
+        BOOST_TEST(!is_free(desk, start + 11s - 1ns));
+        BOOST_TEST(is_free(desk, start + 11s));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(nobody_is_renewed_unless_the_policy_says_so) {
     lock_desk desk;
     desk.set_nx("k", "t", 1, start, 2s);
