@@ -19,9 +19,10 @@ namespace {
 constexpr uint64_t unix_start = 1'760'000'000;
 constexpr int64_t reads_last = 100 * ms;
 
-/// A clock that stands still would make timers that are due at once fire for ever.
+/// A clock that stands still, or a round without an end, would make timers that are due at once
+/// fire for ever.
 int64_t shortest_wait() {
-    return planted(fault::stale_clock) ? ms : us;
+    return planted(fault::stale_clock) || planted(fault::votes_after_the_deadline) ? ms : us;
 }
 
 std::string nonce_text(uint64_t nonce) {
