@@ -19,6 +19,9 @@ constexpr nanoseconds between_handshakes = milliseconds(1'000);
 /// How soon masters that did not answer are asked again.
 constexpr nanoseconds between_reads = milliseconds(250);
 
+/// The clock floor counts seconds: this much later it is above all that was counted from it.
+constexpr nanoseconds clock_floor_step = std::chrono::seconds(1);
+
 constexpr std::string_view always = "always";
 
 bool writes_before_it_answers(const handshake_facts& facts) {
@@ -123,6 +126,7 @@ void admission::on_handshake(const handshake_facts& facts, instant now) {
         return;
     }
     _distrusted = false;
+    _earlier = facts.incarnation;
     _first_contact = !facts.incarnation && !_was_admitted &&
                      _options.first == admission_options::first_contact::quick;
     _kept_everything = facts.incarnation && facts.durability == always &&
@@ -141,6 +145,10 @@ void admission::on_pend(const pend_answer& answer, instant now) {
         _stage = stage::handshake;
         _not_before = start_of_time;
         return;
+    }
+    if (answer.incarnation != _earlier && !planted(fault::memory_not_checked_again)) {
+        // It has forgotten since the handshake, and the nonce is as young as that.
+        _kept_everything = false;
     }
     const bool same_nonce =
         answer.nonce == _nonce || (planted(fault::admission_without_nonce) && !_nonce.empty());
@@ -241,7 +249,15 @@ void admission::count_witnesses(std::span<const other_master> others, instant no
             _not_before = now + between_reads;
             return;
         }
-        if (!_kept_everything) {
+        if (_kept_everything) {
+            // Its own counters are what there is. If they are those of a replica that was promoted
+            // and restarted since, then the clock must be ahead of what it has missed.
+            const instant floor_moved = _seen + surely_passed(clock_floor_step);
+            if (now < floor_moved && !planted(fault::clock_floor_at_once)) {
+                _not_before = floor_moved;
+                return;
+            }
+        } else {
             if (_options.recovery == admission_options::counter_recovery::strict) {
                 _reason = "a majority lost its fence counters; an operator must admit it";
                 _not_before = now + between_reads;

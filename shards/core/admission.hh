@@ -70,6 +70,8 @@ struct pend_answer {
     /// Somebody else has admitted it meanwhile.
     bool already_admitted = false;
     std::string nonce{};  ///< the one in force
+    /// The run_id that was admitted before, as it was found in the same step; nothing: none.
+    std::optional<std::string> incarnation{};
 };
 
 /// What to do next about a master, not before `at`.
@@ -173,6 +175,7 @@ private:
     std::string _nonce;
     std::string _nonce_run_id;
     std::string _durability;
+    std::optional<std::string> _earlier;  ///< the incarnation that the handshake found
     instant _seen{};        ///< when the nonce was first seen here, or the clock's step
     instant _until{};       ///< end of the quarantine
     instant _not_before{};  ///< of the next step

@@ -48,8 +48,10 @@ enum class fault : uint8_t {
     short_quarantine,
     no_counter_reseed,
     admission_without_nonce,
-    horizon_not_marked,    ///< leases longer than what the masters have been told
-    horizon_read_at_once,  ///< before the rounds under way have ended
+    memory_not_checked_again,  ///< a flush between the handshake and the nonce goes unnoticed
+    clock_floor_at_once,       ///< counting begins anew in the second in which it had begun
+    horizon_not_marked,        ///< leases longer than what the masters have been told
+    horizon_read_at_once,      ///< before the rounds under way have ended
     horizon_of_one_master,
 
     // Queues of the lock table.

@@ -50,9 +50,9 @@ constexpr std::string_view release_text =
 constexpr std::string_view pend_text =
     "local f=redis.call('HMGET',KEYS[1],'inc','pend','pinc')\n"
     "if f[1]=='@RUN' then return {1} end\n"
-    "if f[2] and f[3]=='@RUN' then return {0,f[2]} end\n"
+    "if f[2] and f[3]=='@RUN' then return {0,f[2],f[1] or ''} end\n"
     "redis.call('HSET',KEYS[1],'pend',ARGV[1],'pinc','@RUN')\n"
-    "return {0,ARGV[1]}";
+    "return {0,ARGV[1],f[1] or ''}";
 
 constexpr std::string_view admit_text =
     "local f=redis.call('HMGET',KEYS[1],'inc','cfg','pend','pinc','base')\n"

@@ -231,14 +231,18 @@ std::optional<pend_answer> read_pend(const reply& answer) {
     if (verdict == 1) {
         return pend_answer{.already_admitted = true};
     }
-    if (verdict != 0 || answer.items().size() != 2) {
+    if (verdict != 0 || answer.items().size() != 3) {
         return std::nullopt;
     }
     auto nonce = text_of(answer.items()[1]);
-    if (!nonce || nonce->empty()) {
+    auto earlier = text_of(answer.items()[2]);
+    if (!nonce || nonce->empty() || !earlier) {
         return std::nullopt;
     }
-    return pend_answer{.nonce = std::move(*nonce)};
+    if (earlier->empty()) {
+        earlier.reset();
+    }
+    return pend_answer{.nonce = std::move(*nonce), .incarnation = std::move(earlier)};
 }
 
 void write_admit(protocol::output& out, const loaded_scripts& scripts, const stripe_keys& keys,

@@ -210,7 +210,10 @@ std::string read(const fields& f) {
     }
     if (what == "pend") {
         const auto answer = read_pend(last);
-        return !answer ? "nonsense" : answer->already_admitted ? "admitted" : answer->nonce;
+        if (!answer || answer->already_admitted) {
+            return answer ? "admitted" : "nonsense";
+        }
+        return answer->nonce + (answer->incarnation ? " after " + *answer->incarnation : "");
     }
     if (what == "look") {
         return read_look_words(replies);

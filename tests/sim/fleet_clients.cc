@@ -28,7 +28,7 @@ void fleet_world::client_starts(uint8_t client) {
     auto& one = _clients[client];
     one.proxy = static_cast<uint8_t>(_chance.between(0, proxies - 1));
     one.key = static_cast<uint8_t>(_chance.between(0, keys - 1));
-    if (_mood == mood::hot && !_chance.one_in(10)) {
+    if (_mood == mood::hot && !is_calm() && !_chance.one_in(10)) {
         one.proxy = one.key = 0;
     }
     if (!_proxies[one.proxy].proxy) {
@@ -84,7 +84,10 @@ void fleet_world::client_is_told(const event& what) {
     one.holding = true;
     one.grant = what.x;
     const int64_t luck = _chance.between(0, 99);
-    const int64_t short_ones = _mood == mood::slow ? 20 : _mood == mood::hot ? 99 : 80;
+    const int64_t short_ones = is_calm()             ? 100
+                               : _mood == mood::slow ? 20
+                               : _mood == mood::hot  ? 99
+                                                     : 80;
     const true_time hold = luck < short_ones        ? _chance.between(200 * us, 5 * ms)
                            : luck < short_ones + 16 ? _chance.between(5 * ms, 200 * ms)
                            : _mood == mood::slow    ? _chance.between(200 * ms, 5 * s)
@@ -102,7 +105,7 @@ void fleet_world::client_is_done(const event& what) {
     }
     granted& told = _history.grants[one.grant];
     // Two in a hundred end without a word: what they were told stays promised.
-    const bool vanishes = _chance.percent(2);
+    const bool vanishes = _chance.percent(2) && !is_calm();
     if (!vanishes) {
         told.given_up = true;
         told.until = std::min(told.until, _now);
@@ -114,8 +117,9 @@ void fleet_world::client_is_done(const event& what) {
          .b = what.a,
          .epoch = _proxies[one.proxy].epoch,
          .x = uint64_t{what.epoch} << 8 | one.key});
-    start_client(what.a, _mood == mood::hot ? _chance.between(10 * us, 500 * us)
-                                            : _chance.between(100 * us, 30 * ms));
+    start_client(what.a, is_calm()            ? _chance.between(20 * ms, 200 * ms)
+                         : _mood == mood::hot ? _chance.between(10 * us, 500 * us)
+                                              : _chance.between(100 * us, 30 * ms));
 }
 
 void fleet_world::client_happens(const event& what) {
@@ -139,7 +143,8 @@ void fleet_world::client_happens(const event& what) {
                 one.key, {.client = what.b,
                           .request = one.request,
                           .ttl = ttl,
-                          .untimed = _chance.percent(_mood == mood::slow ? 70 : 15)});
+                          .untimed = _chance.percent(_mood == mood::slow ? 70 : 15),
+                          .since = _now});
             return;
         }
         case kind::client_gives_up: {

@@ -11,19 +11,27 @@ enum class trouble : uint8_t {
     master_loses_everything,
     master_loses_a_second,
     master_loses_nothing,
+    master_gets_an_old_dump,
+    master_fails_over,
+    master_is_a_replica,
     master_is_flushed,
     master_is_flushed_twice,
+    fences_are_evicted,
     master_freezes,
     master_is_full,
+    master_errs,
     proxy_pauses,
     proxy_crashes,
+    proxy_is_configured_otherwise,
     link_is_cut,
+    replies_are_cut,
     proxy_is_parted,  ///< from some of the masters
     link_is_reset,
     master_is_clogged,  ///< its links stop one by one and come back in another order
     in_model,
     clock_steps = in_model,
     clock_runs_wild,
+    key_is_evicted,
     all,
 };
 
@@ -56,6 +64,13 @@ void fleet_world::fault_happens(const event& what) {
         _masters[what.a].full = false;
         return;
     }
+    if (static_cast<kind>(what.kind) == kind::master_is_well) {
+        _masters[what.a].out_of_order = false;
+        return;
+    }
+    if (static_cast<kind>(what.kind) == kind::master_leads) {
+        return _masters[what.a].lead_again();
+    }
     if (static_cast<kind>(what.kind) == kind::master_is_back) {
         _masters[what.a].restart(static_cast<fleet_master::loss>(what.b));
         _masters[what.a].alive = true;
@@ -65,12 +80,19 @@ void fleet_world::fault_happens(const event& what) {
         return start_proxy(what.a);
     }
     ++_faults;
+    if (is_told()) {
+        note("fault " + std::to_string(what.epoch) + ", master " + std::to_string(what.a) +
+             ", proxy " + std::to_string(what.b));
+    }
     chance luck(what.x);
     const uint8_t proxy = what.b;
     fleet_master& master = _masters[what.a];
     const true_time lasts =
         luck.one_in(2) ? luck.between(ms, 200 * ms) : luck.between(200 * ms, 3 * s);
-    const true_time until = _now + lasts;
+    const true_time until = std::min(_now + lasts, calm);
+    const auto ends_by = [&](kind how) {
+        _agenda.add({.at = until, .kind = static_cast<uint8_t>(how), .a = what.a});
+    };
     switch (static_cast<trouble>(what.epoch)) {
         case trouble::master_loses_everything:
             return crash_master(what.a, fleet_master::loss::everything);
@@ -78,8 +100,33 @@ void fleet_world::fault_happens(const event& what) {
             return crash_master(what.a, fleet_master::loss::last_second);
         case trouble::master_loses_nothing:
             return crash_master(what.a, fleet_master::loss::nothing);
+        case trouble::master_gets_an_old_dump:
+            return crash_master(what.a, fleet_master::loss::old_dump);
+        case trouble::master_fails_over:
+            // A replica that lags behind makes the word of a master void which says that it writes
+            // before it answers.
+            if (master.alive && (!master.durable || _schedule.beyond_model)) {
+                _covered.add(seen::master_failed_over);
+                master.forgot = _now;
+                master.fail_over();
+                break_links_of(what.a);
+            }
+            return;
+        case trouble::master_is_a_replica: {
+            const auto other = static_cast<uint8_t>(luck.between(0, _schedule.masters - 1));
+            if (other != what.a && master.alive && (!master.durable || _schedule.beyond_model)) {
+                _covered.add(seen::master_was_a_replica);
+                master.forgot = _now;
+                master.follow(_masters[other]);
+                ends_by(kind::master_leads);
+            }
+            return;
+        }
+        case trouble::fences_are_evicted:
+            _covered.add(seen::fence_table_evicted);
+            return master.evict_fences();
         case trouble::master_is_flushed_twice:
-            _agenda.add({.at = _now + luck.between(ms, 3 * s),
+            _agenda.add({.at = std::min(_now + luck.between(ms, 3 * s), faults_end),
                          .kind = static_cast<uint8_t>(kind::fault),
                          .a = what.a,
                          .b = what.b,
@@ -87,19 +134,34 @@ void fleet_world::fault_happens(const event& what) {
                          .x = luck.next()});
             [[fallthrough]];
         case trouble::master_is_flushed:
+            _covered.add(seen::master_flushed);
+            master.forgot = _now;
             return master.flush();
         case trouble::master_freezes:
             master.frozen_until = std::max(master.frozen_until, until);
             return;
         case trouble::master_is_full:
             master.full = true;
-            return _agenda.add(
-                {.at = until, .kind = static_cast<uint8_t>(kind::master_has_room), .a = what.a});
+            return ends_by(kind::master_has_room);
+        case trouble::master_errs:
+            master.out_of_order = true;
+            return ends_by(kind::master_is_well);
         case trouble::proxy_pauses:
             _proxies[proxy].paused_until = std::max(_proxies[proxy].paused_until, until);
             return;
         case trouble::proxy_crashes:
             return crash_proxy(proxy);
+        case trouble::proxy_is_configured_otherwise:
+            if (luck.one_in(4)) {
+                _skewed = true;
+                _covered.add(seen::proxy_configured_otherwise);
+                _proxies[proxy].otherwise = !_proxies[proxy].otherwise;
+                return crash_proxy(proxy);
+            }
+            return;
+        case trouble::replies_are_cut:
+            _links[proxy][what.a].no_reply_until = until;
+            return;
         case trouble::link_is_cut:
             _links[proxy][what.a].cut_until = until;
             return;
@@ -111,6 +173,7 @@ void fleet_world::fault_happens(const event& what) {
             }
             return;
         case trouble::link_is_reset:
+            _covered.add(seen::link_reset, _links[proxy][what.a].up ? 1 : 0);
             return _agenda.add({.at = _now,
                                 .kind = static_cast<uint8_t>(kind::link_breaks),
                                 .a = proxy,
@@ -119,12 +182,18 @@ void fleet_world::fault_happens(const event& what) {
                                 .x = _links[proxy][what.a].generation});
         case trouble::master_is_clogged:
             for (uint8_t i = 0; i < proxies; ++i) {
-                _links[i][what.a].cut_until = _now + luck.between(10 * ms, 2 * s);
+                _links[i][what.a].cut_until = std::min(_now + luck.between(10 * ms, 2 * s), calm);
             }
             return;
+        case trouble::key_is_evicted:
+            _covered.add(seen::key_evicted,
+                         master.evict(static_cast<uint8_t>(luck.between(0, keys - 1))) ? 1 : 0);
+            return;
         case trouble::clock_steps:
+            _covered.add(seen::clock_stepped);
             return master.wall.step(_now, luck.between(-4 * s, 4 * s));
         case trouble::clock_runs_wild:
+            _covered.add(seen::clock_ran_wild);
             return master.wall.change_rate(_now, luck.between(-100'000, 100'000));
         case trouble::all:
             return;
@@ -140,6 +209,20 @@ void fleet_world::crash_master(uint8_t master, fleet_master::loss lost) {
     if (it.durable) {
         lost = fleet_master::loss::nothing;
     }
+    if (lost != fleet_master::loss::nothing) {
+        it.forgot = _now;
+    }
+    constexpr seen what[] = {seen::master_lost_everything, seen::master_lost_a_second,
+                             seen::master_kept_everything, seen::master_got_an_old_dump};
+    _covered.add(what[static_cast<size_t>(lost)]);
+    break_links_of(master);
+    _agenda.add({.at = _now + _chance.between(5 * ms, 400 * ms),
+                 .kind = static_cast<uint8_t>(kind::master_is_back),
+                 .a = master,
+                 .b = static_cast<uint8_t>(lost)});
+}
+
+void fleet_world::break_links_of(uint8_t master) {
     for (uint8_t proxy = 0; proxy < proxies; ++proxy) {
         if (_links[proxy][master].up) {
             _agenda.add({.at = _now + _chance.between(100 * us, 3 * ms),
@@ -150,10 +233,6 @@ void fleet_world::crash_master(uint8_t master, fleet_master::loss lost) {
                          .x = _links[proxy][master].generation});
         }
     }
-    _agenda.add({.at = _now + _chance.between(5 * ms, 400 * ms),
-                 .kind = static_cast<uint8_t>(kind::master_is_back),
-                 .a = master,
-                 .b = static_cast<uint8_t>(lost)});
 }
 
 void fleet_world::crash_proxy(uint8_t proxy) {
@@ -161,8 +240,7 @@ void fleet_world::crash_proxy(uint8_t proxy) {
     if (!process.proxy) {
         return;
     }
-    _rounds += process.proxy->rounds;
-    _second_round_trips += process.proxy->second_round_trips;
+    _covered.add(seen::proxy_crashed);
     process.proxy.reset();
     ++process.epoch;
     process.paused_until = 0;

@@ -25,6 +25,21 @@ void tell(verdicts& found, const std::string& story) {
 
 }  // namespace
 
+void fleet_history::uncovered(const std::string& story) {
+    ++_seen.uncovered;
+    tell(_seen, story);
+}
+
+void fleet_history::broken(const std::string& story) {
+    ++_seen.broken;
+    tell(_seen, story);
+}
+
+void fleet_history::starved(const std::string& story) {
+    ++_seen.starved;
+    tell(_seen, story);
+}
+
 void fleet_history::judge_grants(uint8_t key, verdicts& found) const {
     std::vector<const granted*> of_key;  // in the order of time
     for (const auto& one : grants) {
@@ -95,7 +110,7 @@ void fleet_history::judge_blocks(uint8_t key, verdicts& found) const {
 }
 
 verdicts fleet_history::judge(true_time healed, true_time end) const {
-    verdicts found;
+    verdicts found = _seen;
     for (uint8_t key = 0; key < keys; ++key) {
         judge_grants(key, found);
         judge_blocks(key, found);

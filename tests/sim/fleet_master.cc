@@ -22,8 +22,44 @@ void fleet_master::restart(loss lost) {
         _data = {};
     } else if (lost == loss::last_second) {
         _data = _disk;
+    } else if (lost == loss::old_dump) {
+        _data = _old;
     }
     _disk = _data;
+    _replica = _promoted = false;
+}
+
+void fleet_master::fail_over() {
+    restart(loss::last_second);
+    _promoted = true;
+}
+
+void fleet_master::follow(const fleet_master& other) {
+    _data = other._data;
+    _replica = true;
+}
+
+void fleet_master::lead_again() {
+    _promoted = _promoted || _replica;
+    _replica = false;
+}
+
+bool fleet_master::evict(uint8_t key) {
+    const bool there = _data.locks[key].ends != 0;
+    _data.locks[key] = {};
+    return there;
+}
+
+void fleet_master::evict_fences() {
+    data kept;
+    kept.locks = _data.locks;
+    kept.horizon = _data.horizon;
+    _data = kept;
+}
+
+true_time fleet_master::held_until(uint8_t key, const shards::attempt_id& attempt) const {
+    const lock& it = _data.locks[key];
+    return it.ends != 0 && it.owner == attempt ? wall.when(it.ends) : -1;
 }
 
 bool fleet_master::is_admitted(const question& asked) const {
@@ -38,6 +74,16 @@ answer fleet_master::carry_out(const question& asked, true_time when) {
         key = {};
     }
     const int64_t marked = std::max<int64_t>(0, _data.horizon - now);
+    using kind = question::kind;
+    if (out_of_order) {
+        return {};
+    }
+    const bool reads = asked.what == kind::head || asked.what == kind::look ||
+                       asked.what == kind::horizon || asked.what == kind::counters ||
+                       asked.what == kind::time;
+    if (_replica && !reads) {
+        return {.verdict = -3};
+    }
     switch (asked.what) {
         case question::kind::vote:
             return vote(asked, now);
@@ -71,7 +117,11 @@ answer fleet_master::carry_out(const question& asked, true_time when) {
                     .run_id = _run_id,
                     .incarnation = _data.incarnation,
                     .fingerprint = _data.fingerprint,
-                    .durability = _data.durability};
+                    .durability = _data.durability,
+                    .replica = _replica,
+                    .promoted = _promoted};
+        case question::kind::time:
+            return {.verdict = 1, .remaining = now};
         case question::kind::pend:
             if (_data.incarnation == _run_id) {
                 return {.verdict = 1};
@@ -80,7 +130,7 @@ answer fleet_master::carry_out(const question& asked, true_time when) {
                 _data.nonce = asked.number;
                 _data.nonce_run_id = _run_id;
             }
-            return {.verdict = 0, .counter = _data.nonce};
+            return {.verdict = 0, .counter = _data.nonce, .incarnation = _data.incarnation};
         case question::kind::horizon:
         case question::kind::counters:
             if (!is_admitted(asked)) {

@@ -26,6 +26,7 @@ struct question {
         admit,
         horizon,
         counters,
+        time,
     };
 
     kind what = kind::vote;
@@ -41,17 +42,19 @@ struct question {
 };
 
 struct answer {
-    /// 1 done, 0 not ours or busy, -1 not the admitted incarnation, -2 an error.
+    /// 1 done, 0 not ours or busy, -1 not the admitted incarnation, -2 an error, -3 a replica.
     int verdict = -2;
-    uint64_t counter =
-        0;  ///< a fence counter, a nonce, or (head) whether it writes before it answers
-    int64_t remaining = 0;  ///< of a key or a mark
+    /// A fence counter, a nonce, or (head) whether it writes before it answers.
+    uint64_t counter = 0;
+    int64_t remaining = 0;  ///< of a key or a mark; (time) what its clock shows
     shards::attempt_id holder{};
     // head
     std::string run_id{};
     std::string incarnation{};
     std::string fingerprint{};
     std::string durability{};
+    bool replica = false;
+    bool promoted = false;
 };
 
 /// A redis-server: keys with a TTL on its wall clock, and the fence table. What it does with a
@@ -67,17 +70,36 @@ public:
     const std::string& run_id() const { return _run_id; }
     int64_t clock(true_time now) const { return wall.shows(now); }
 
-    enum class loss : uint8_t { everything, last_second, nothing };
+    enum class loss : uint8_t {
+        everything,
+        last_second,
+        nothing,
+        old_dump,  ///< somebody has put back a dump of long ago
+    };
     /// Another process, with what it had on disk.
     void restart(loss lost);
+    /// A replica takes its place, with what it had been sent; another process.
+    void fail_over();
+    /// It copies another one, and refuses writes until it is a master again.
+    void follow(const fleet_master& other);
+    void lead_again();
     void flush() { _data = {}; }
+    /// True if there was one.
+    bool evict(uint8_t key);
+    void evict_fences();
     void write_to_disk() { _disk = _data; }
+    void keep_dump() { _old = _data; }
+
+    /// For the judge: the end of a key in true time if it is this attempt's, otherwise nothing.
+    true_time held_until(uint8_t key, const shards::attempt_id& attempt) const;
 
     wall_clock wall;
     bool alive = true;
-    bool full = false;     ///< refuses writes that need memory
-    bool durable = false;  ///< writes before it answers
+    bool full = false;          ///< refuses writes that need memory
+    bool out_of_order = false;  ///< answers everything with an error
+    bool durable = false;       ///< writes before it answers
     true_time frozen_until = 0;
+    true_time forgot = -1;  ///< when it last lost something; for the judge
 
 private:
     struct lock {
@@ -104,6 +126,9 @@ private:
 
     data _data;
     data _disk;
+    data _old;
+    bool _replica = false;
+    bool _promoted = false;
     std::string _run_id;
     int _number = 0;
     int _lives = 0;

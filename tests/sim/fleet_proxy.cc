@@ -19,9 +19,10 @@ namespace {
 constexpr uint64_t unix_start = 1'760'000'000;
 constexpr int64_t reads_last = 100 * ms;
 
-/// A clock that stands still would make timers that are due at once fire for ever.
+/// A clock that stands still, or a round without an end, would make timers that are due at once
+/// fire for ever.
 int64_t shortest_wait() {
-    return planted(fault::stale_clock) ? ms : us;
+    return planted(fault::stale_clock) || planted(fault::votes_after_the_deadline) ? ms : us;
 }
 
 std::string nonce_text(uint64_t nonce) {
@@ -122,6 +123,7 @@ void fleet_proxy::serve(uint8_t key) {
             grant(key);
         }
     }
+    check(key);
     const bool waited_for = !it.line.empty();
     const nanoseconds next = !waited_for               ? nanoseconds{0}
                              : it.line.front().untimed ? _rules.leases.untimed / 2
@@ -131,6 +133,16 @@ void fleet_proxy::serve(uint8_t key) {
     arm(key);
 }
 
+void fleet_proxy::check(uint8_t key) {
+    if (const auto wrong = _locks[key].lease.verify(_rules.leases)) {
+        _world.history().broken(*wrong);
+    }
+}
+
+true_time fleet_proxy::waiting_since(uint8_t key) const {
+    return _locks[key].line.empty() ? _world.now() : _locks[key].line.front().since;
+}
+
 void fleet_proxy::grant(uint8_t key) {
     lock& it = _locks[key];
     const seat first = it.line.front();
@@ -138,7 +150,10 @@ void fleet_proxy::grant(uint8_t key) {
         first.untimed ? it.lease.grant_untimed(turn()) : it.lease.grant(first.ttl, turn());
     if (given) {
         it.line.pop_front();
-        ++it.hand_offs;
+        if (it.hand_offs++ > 0) {
+            _world.covered().add(seen::hand_off);
+        }
+        _world.promised(_index, key, it.lease.attempt(), _wall.when(given->until.nanoseconds));
         it.held = holder{.client = first.client,
                          .request = first.request,
                          .promise = given->until,
@@ -163,7 +178,6 @@ void fleet_proxy::grant(uint8_t key) {
         const attempt_id fresh{.high = _world.random().next(), .low = _world.random().next()};
         it.asked = _world.now();
         it.block = lease_rules::first_block;
-        ++rounds;
         it.lease.acquire(first.untimed ? _rules.leases.untimed / 2 : first.ttl, fresh, turn());
     }
 }
@@ -172,7 +186,23 @@ void fleet_proxy::grant(uint8_t key) {
 void fleet_proxy::settle(uint8_t key, lease::phase before, uint64_t next_fence) {
     lock& it = _locks[key];
     const auto after = it.lease.state();
+    if (_world.is_told() && (after != before || after == lease::phase::held)) {
+        _world.note("proxy " + std::to_string(_index) + ", key " + std::to_string(key) + ": " +
+                    state_of(key));
+    }
+    if (before == lease::phase::acquiring && after == lease::phase::held) {
+        _world.covered().add(seen::round_won);
+    } else if (before == lease::phase::acquiring && after == lease::phase::elsewhere) {
+        _world.covered().add(seen::round_lost_to_another);
+    } else if (before == lease::phase::acquiring && after == lease::phase::unreachable) {
+        _world.covered().add(seen::round_unreachable);
+    } else if (before == lease::phase::held && after == lease::phase::lost) {
+        _world.covered().add(seen::lease_lost);
+    }
     if (after == lease::phase::held && it.lease.next_fence() != next_fence) {
+        if (before == lease::phase::held) {
+            _world.covered().add(seen::fences_renewed);
+        }
         _world.history().blocks.push_back({.key = key,
                                            .asked = it.asked,
                                            .decided = _world.now(),
@@ -188,7 +218,12 @@ void fleet_proxy::settle(uint8_t key, lease::phase before, uint64_t next_fence) 
     }
     if (after == lease::phase::held && it.held && it.held->untimed && !it.held->gone) {
         // The promise moves with the lease.
-        it.held->promise = it.lease.valid_until();
+        if (it.held->promise < it.lease.valid_until()) {
+            it.held->promise = it.lease.valid_until();
+            _world.promised(_index, key, it.lease.attempt(),
+                            _wall.when(it.held->promise.nanoseconds));
+            _world.covered().add(seen::lease_renewed);
+        }
         auto& told = _world.history().grants[it.held->grant];
         if (!told.given_up) {
             told.until = std::max(told.until, _wall.when(it.held->promise.nanoseconds));
@@ -214,7 +249,10 @@ void fleet_proxy::arm(uint8_t key) {
     if (next == end_of_time) {
         return;
     }
-    const true_time at = std::max(_wall.when(next.nanoseconds), _world.now() + shortest_wait());
+    true_time at = _world.now() + shortest_wait();
+    if (next > clock()) {
+        at = std::max(at, _wall.when(next.nanoseconds));
+    }
     if (it.wake_at < 0 || at < it.wake_at) {
         it.wake_at = at;
         _world.wake(_index, timer::key, key, at);
@@ -228,7 +266,11 @@ void fleet_proxy::carry_out(uint8_t key) {
     std::swap(actions, _actions);
     for (const auto& action : actions) {
         if (action.what == lease_action::kind::raise) {
-            ++second_round_trips;
+            _world.covered().add(seen::round_raised);
+        }
+        if (action.what == lease_action::kind::vote &&
+            _locks[key].lease.state() == lease::phase::held) {
+            _world.covered().add(seen::lease_repaired);
         }
         if (action.what == lease_action::kind::renew) {
             _locks[key].asked = _world.now();
@@ -290,7 +332,9 @@ void fleet_proxy::on_connected(uint8_t master) {
     link& to = _links[master];
     to.horizon = lease_horizon(_rules.leases.max_ttl);
     to.step_under_way = false;
+    look_at_clock(master);
     for (const auto& release : to.undelivered.take(clock())) {
+        _world.covered().add(seen::release_sent_again);
         send_release(static_cast<uint8_t>(std::stoi(release.key)), master, release.attempt,
                      release.until);
     }
@@ -305,9 +349,19 @@ void fleet_proxy::on_disconnected(uint8_t master) {
     to.releasing.clear();
     to.step_under_way = false;
     to.admission.on_connection_lost();
-    for (auto& other : _links) {
-        other.still_to_tell = static_cast<uint16_t>(other.still_to_tell & ~(1U << master));
+    for (uint8_t other = 0; other < _links.size(); ++other) {
+        link& asking = _links[other];
+        if ((asking.still_to_tell >> master & 1) != 0) {
+            asking.still_to_tell = static_cast<uint16_t>(asking.still_to_tell & ~(1U << master));
+            if (asking.still_to_tell == 0 && asking.step_under_way) {
+                others_have_told(other);
+            }
+        }
     }
+    drop_votes_of(master);
+}
+
+void fleet_proxy::drop_votes_of(uint8_t master) {
     for (uint8_t key = 0; key < keys; ++key) {
         const auto before = _locks[key].lease.state();
         const uint64_t fence = _locks[key].lease.next_fence();
@@ -317,34 +371,91 @@ void fleet_proxy::on_disconnected(uint8_t master) {
 }
 
 void fleet_proxy::forget_admission(uint8_t master) {
+    _world.covered().add(seen::vote_of_another_incarnation);
     _links[master].admission.on_vote_refused();
-    for (uint8_t key = 0; key < keys; ++key) {
-        const auto before = _locks[key].lease.state();
-        const uint64_t fence = _locks[key].lease.next_fence();
-        _locks[key].lease.on_link_lost(master, turn());
-        settle(key, before, fence);
-    }
+    drop_votes_of(master);
     advance(master);
+}
+
+void fleet_proxy::look_at_clock(uint8_t master) {
+    _links[master].clock_asked = read_clock();
+    const auto asked = static_cast<uint64_t>(read_clock().nanoseconds);
+    if (_world.send(_index, master, {.what = question::kind::time, .number = asked})) {
+        _world.wake(_index, timer::clock, master, _world.now() + s);
+    }
+}
+
+void fleet_proxy::on_clock(uint8_t master, const question& asked, const answer& got) {
+    link& from = _links[master];
+    if (got.verdict != 1 ||
+        !from.clock.on_sample({.sent = instant{static_cast<int64_t>(asked.number)},
+                               .received = read_clock(),
+                               .unix_time = std::chrono::microseconds(got.remaining / us)})) {
+        return;
+    }
+    _world.covered().add(seen::step_noticed);
+    from.admission.on_clock_step(clock());
+    drop_votes_of(master);
+    advance(master);
+}
+
+/// For the coverage: how long masters waited.
+void fleet_proxy::count_admission(uint8_t master) {
+    link& of = _links[master];
+    const bool pending = of.admission.status() == admission::state::pending;
+    if (pending && !of.was_pending) {
+        _world.covered().add(seen::master_quarantined);
+        of.pending_since = read_clock();
+    }
+    if (!pending && of.was_pending && of.admission.may_vote()) {
+        _world.covered().add(seen::master_admitted);
+        if (read_clock() - of.pending_since < _rules.admission.max_ttl) {
+            _world.covered().add(seen::quarantine_shorter_than_the_longest_lease);
+        }
+    }
+    of.was_pending = pending;
+    if (of.admission.epoch_bumps() != of.epoch_bumps) {
+        of.epoch_bumps = of.admission.epoch_bumps();
+        _world.covered().add(seen::fences_from_the_clock);
+    }
 }
 
 void fleet_proxy::on_answer(uint8_t master, const question& asked, const answer& got) {
     using kind = question::kind;
     link& from = _links[master];
+    if (got.verdict == -3) {
+        // It is not a master any more: a new connection finds out what it is.
+        return _world.drop_link(_index, master);
+    }
     switch (asked.what) {
         case kind::head:
             return on_head(master, got);
         case kind::pend:
             from.step_under_way = false;
+            if (got.verdict == -2) {
+                from.admission.on_failed_step(clock());
+                return advance(master);
+            }
             from.admission.on_pend(
-                {.already_admitted = got.verdict == 1, .nonce = nonce_text(got.counter)}, clock());
+                {.already_admitted = got.verdict == 1,
+                 .nonce = nonce_text(got.counter),
+                 .incarnation =
+                     got.incarnation.empty() ? std::nullopt : std::optional(got.incarnation)},
+                clock());
             return advance(master);
         case kind::admit:
             from.step_under_way = false;
+            if (got.verdict == -2) {
+                from.admission.on_failed_step(clock());
+                return advance(master);
+            }
             from.admission.on_admit(got.verdict == 1, clock());
             return advance(master);
         case kind::horizon:
         case kind::counters:
             return on_other_told(master, asked, got);
+        case kind::time:
+            return on_clock(master, asked, got);
         case kind::mark:
             if (got.verdict != 1) {
                 _world.drop_link(_index, master);
@@ -357,6 +468,14 @@ void fleet_proxy::on_answer(uint8_t master, const question& asked, const answer&
             break;
     }
     // About a lease.
+    if (_world.is_told()) {
+        constexpr const char* kinds[] = {"vote", "raise", "renew", "release", "look"};
+        _world.note("proxy " + std::to_string(_index) + ", key " + std::to_string(asked.key) +
+                    ": master " + std::to_string(master) + " says " + std::to_string(got.verdict) +
+                    " to " + kinds[static_cast<size_t>(asked.what)] + " of " +
+                    std::to_string(asked.attempt.low % 1000) + ", counter " +
+                    std::to_string(got.counter));
+    }
     lock& it = _locks[asked.key];
     const auto before = it.lease.state();
     const uint64_t fence = it.lease.next_fence();
@@ -384,10 +503,18 @@ void fleet_proxy::on_answer(uint8_t master, const question& asked, const answer&
 void fleet_proxy::on_head(uint8_t master, const answer& got) {
     link& from = _links[master];
     from.step_under_way = false;
+    if (got.verdict != 1) {
+        // It cannot be asked now; a new connection will.
+        return _world.drop_link(_index, master);
+    }
+    if (from.run_id != got.run_id) {
+        from.clock.forget();
+    }
     from.run_id = got.run_id;
     const bool durable = got.verdict == 1 && got.counter == 1;
     handshake_facts facts{.run_id = got.run_id,
-                          .role = "master",
+                          .role = got.replica ? "slave" : "master",
+                          .promoted = got.promoted,
                           .maxmemory = 0,
                           .maxmemory_policy = "noeviction",
                           .appendonly = durable ? "yes" : "no",
@@ -410,13 +537,16 @@ void fleet_proxy::advance(uint8_t master) {
         return;
     }
     const admission_step step = to.admission.next(clock());
+    count_admission(master);
     if (step.at == end_of_time) {
         return;
     }
     if (step.what == admission_step::kind::wait || step.at > clock()) {
-        _world.wake(_index, timer::admission, master,
-                    std::max(_wall.when(step.at.nanoseconds), _world.now() + shortest_wait()));
-        return;
+        true_time at = _world.now() + shortest_wait();
+        if (step.at > clock()) {
+            at = std::max(at, _wall.when(step.at.nanoseconds));
+        }
+        return _world.wake(_index, timer::admission, master, at);
     }
     question asked{.run_id = to.run_id, .fingerprint = _rules.admission.fingerprint};
     switch (step.what) {
@@ -503,6 +633,14 @@ void fleet_proxy::on_timer(timer which, uint8_t index) {
     if (which == timer::admission) {
         return advance(index);
     }
+    if (which == timer::clock) {
+        // One plan for each connection; a broken one asks again when it is back.
+        if (_world.is_connected(_index, index) &&
+            read_clock() - _links[index].clock_asked > milliseconds(900)) {
+            look_at_clock(index);
+        }
+        return;
+    }
     if (which == timer::others) {
         link& to = _links[index];
         if (to.step_under_way && to.read_ends != 0 && _world.now() >= to.read_ends) {
@@ -524,8 +662,19 @@ void fleet_proxy::on_timer(timer which, uint8_t index) {
 std::string fleet_proxy::state_of(uint8_t key) const {
     const lock& it = _locks[key];
     std::ostringstream text;
-    text << "phase " << static_cast<int>(it.lease.state()) << ", " << it.line.size() << " in line"
-         << (it.held ? ", held" : "") << ", masters";
+    constexpr const char* phases[] = {"absent",    "acquiring",   "held",
+                                      "elsewhere", "unreachable", "lost"};
+    text << phases[static_cast<size_t>(it.lease.state())] << " by " << it.lease.attempt().low % 1000
+         << ", " << it.line.size() << " in line" << (it.held ? ", granted" : "");
+    if (it.lease.state() == lease::phase::held) {
+        text << ", until "
+             << static_cast<double>(_wall.when(it.lease.valid_until().nanoseconds)) / ms << " on";
+        for (const master_index master : it.lease.holders()) {
+            text << " " << static_cast<int>(master);
+        }
+        text << ", next fence " << it.lease.next_fence();
+    }
+    text << "; masters";
     for (const auto& one : _links) {
         text << " " << static_cast<int>(one.admission.status()) << "(" << one.admission.reason()
              << ")";

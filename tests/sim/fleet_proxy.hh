@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "fleet_coverage.hh"
 #include "fleet_history.hh"
 #include "fleet_master.hh"
 #include "fleet_time.hh"
 #include "shards/core/admission.hh"
+#include "shards/core/clock_watch.hh"
 #include "shards/core/lease.hh"
 #include "shards/core/lease_horizon.hh"
 #include "shards/core/pending_releases.hh"
@@ -25,15 +27,22 @@ public:
     virtual true_time now() const = 0;
     virtual chance& random() = 0;
     virtual fleet_history& history() = 0;
+    virtual coverage& covered() = 0;
+    /// A client is promised a key until then, by this attempt: is that what the masters hold?
+    virtual void promised(uint8_t proxy, uint8_t key, const shards::attempt_id& attempt,
+                          true_time until) = 0;
     /// False if there is no connection.
     virtual bool send(uint8_t proxy, uint8_t master, question what) = 0;
     virtual bool is_connected(uint8_t proxy, uint8_t master) const = 0;
     virtual void drop_link(uint8_t proxy, uint8_t master) = 0;
-    enum class timer : uint8_t { key, admission, others };
+    enum class timer : uint8_t { key, admission, others, clock };
     virtual void wake(uint8_t proxy, timer which, uint8_t index, true_time at) = 0;
     virtual void tell_granted(uint8_t client, uint32_t request, uint8_t proxy, uint8_t key,
                               size_t grant) = 0;
     virtual void tell_lost(uint8_t client, uint32_t request) = 0;
+    /// For whoever replays a schedule; costs nothing otherwise.
+    virtual bool is_told() const = 0;
+    virtual void note(const std::string& text) = 0;
 
 protected:
     ~surroundings() = default;
@@ -59,6 +68,7 @@ public:
         uint32_t request = 0;
         std::chrono::nanoseconds ttl{};
         bool untimed = false;
+        true_time since = 0;
     };
 
     fleet_proxy(surroundings& world, uint8_t index, const fleet_rules& rules,
@@ -75,8 +85,8 @@ public:
     void tick() { _cached = read_clock(); }
 
     std::string state_of(uint8_t key) const;
-    uint64_t rounds = 0;
-    uint64_t second_round_trips = 0;
+    /// Since when the first in line has been waiting; `now` if there is none.
+    true_time waiting_since(uint8_t key) const;
 
 private:
     struct holder {
@@ -102,6 +112,7 @@ private:
             : admission(rules.admission), horizon(rules.leases.max_ttl) {}
 
         shards::admission admission;
+        shards::clock_watch clock;
         shards::lease_horizon horizon;
         shards::pending_releases undelivered;
         std::vector<shards::pending_release> releasing;  ///< sent and not answered, in order
@@ -111,6 +122,10 @@ private:
         std::vector<shards::other_master> others;
         uint16_t still_to_tell = 0;
         true_time read_ends = 0;
+        shards::instant clock_asked{};
+        bool was_pending = false;
+        shards::instant pending_since{};
+        uint64_t epoch_bumps = 0;
     };
 
     shards::instant read_clock() const;
@@ -132,6 +147,11 @@ private:
     void on_head(uint8_t master, const answer& got);
     void on_other_told(uint8_t other, const question& asked, const answer& got);
     void forget_admission(uint8_t master);
+    void drop_votes_of(uint8_t master);
+    void look_at_clock(uint8_t master);
+    void on_clock(uint8_t master, const question& asked, const answer& got);
+    void count_admission(uint8_t master);
+    void check(uint8_t key);
 
     surroundings& _world;
     uint8_t _index;

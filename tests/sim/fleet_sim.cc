@@ -1,11 +1,15 @@
 /// Runs seeded schedules of a simulated fleet and says whether locks stayed locks.
 ///
 ///     fleet_sim [--schedules N] [--seed FIRST] [--masters 1|3|5] [--beyond] [--jobs N] [--twice]
-///     [--verbose]
+///               [--verbose] [--coverage]
+///
+/// fleet_sim --seeds FILE runs those that once failed.
 ///
 /// Without --masters the schedules are spread over one, three and five. --beyond lets clocks do
 /// what leases do not allow for; then only fences are judged. --twice runs each schedule again and
-/// compares. A schedule that fails is printed with the words that replay it.
+/// compares. A schedule that fails is printed with the words that replay it, and --verbose tells it
+/// event by event. --coverage tells what happened how often; a run of a thousand schedules or more
+/// in which something never happened fails.
 ///
 /// fleet_sim_planted has the mistakes of planted.hh; --fault NAME switches one on, and
 /// --until-caught turns the verdict round: it fails unless a schedule catches the mistake.
@@ -14,7 +18,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -36,15 +42,18 @@ struct arguments {
     bool beyond = false;
     bool twice = false;
     bool verbose = false;
+    bool tell_coverage = false;
     bool until_caught = false;
     unsigned jobs = 0;
+    const char* seeds = nullptr;
     fault planted = fault::none;
 };
 
 [[noreturn]] void usage(const char* why) {
     std::fprintf(stderr,
                  "fleet_sim: %s\nusage: fleet_sim [--schedules N] [--seed FIRST] [--masters 1|3|5] "
-                 "[--beyond] [--jobs N] [--twice] [--verbose] [--fault NAME] [--until-caught]\n",
+                 "[--beyond] [--jobs N] [--twice] [--verbose] [--coverage] [--seeds FILE] "
+                 "[--fault NAME] [--until-caught]\n",
                  why);
     std::exit(2);
 }
@@ -76,6 +85,10 @@ arguments read_arguments(int count, char** words) {
             result.twice = true;
         } else if (word == "--verbose") {
             result.verbose = true;
+        } else if (word == "--coverage") {
+            result.tell_coverage = true;
+        } else if (word == "--seeds") {
+            result.seeds = value();
         } else if (word == "--until-caught") {
             result.until_caught = true;
         } else if (word == "--fault") {
@@ -100,6 +113,31 @@ schedule schedule_of(const arguments& asked, uint64_t seed) {
             .verbose = asked.verbose};
 }
 
+/// What a file of known seeds asks for: lines of `masters seed in|beyond`, and a story.
+std::vector<schedule> schedules_in(const char* path) {
+    std::ifstream file(path);
+    if (!file) {
+        usage("the file of seeds cannot be read");
+    }
+    std::vector<schedule> result;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        int masters = 0;
+        uint64_t seed = 0;
+        std::string model;
+        if (line.empty() || line.starts_with('#')) {
+            continue;
+        }
+        if (!(words >> masters >> seed >> model) || (model != "in" && model != "beyond")) {
+            usage("the file of seeds has lines of: masters seed in|beyond story");
+        }
+        result.push_back({.seed = seed,
+                          .masters = static_cast<uint8_t>(masters),
+                          .beyond_model = model == "beyond"});
+    }
+    return result;
+}
+
 /// What all schedules came to.
 class tally {
 public:
@@ -110,10 +148,10 @@ public:
         ++_schedules;
         _events += came.events;
         _grants += came.grants;
-        _rounds += came.rounds;
-        _second += came.second_round_trips;
         _faults += came.faults;
+        _covered.add(came.covered);
         _overlapped += came.found.overlaps > 0 ? 1 : 0;
+        _uncovered += came.found.uncovered > 0 ? 1 : 0;
         _unsound += came.found.fences_are_sound() ? 0 : 1;
         _starved += came.found.starved > 0 ? 1 : 0;
         _digest ^= came.digest * (what.seed * 2 + 1);
@@ -145,16 +183,16 @@ public:
 
     int report(double seconds) const {
         std::printf(
-            "%s%s%s: %llu schedules, %llu bad; clients at once in %llu, fences wrong in %llu, "
-            "starved in %llu; %llu grants, %llu faults, %.1f M events, second round trip in "
-            "%.1f %%, %.1f s, %.0f schedules/s, digest %016llx\n",
+            "%s%s%s: %llu schedules, %llu bad; clients at once in %llu, promises without a "
+            "majority "
+            "in %llu, fences wrong in %llu, starved in %llu; %llu grants, %llu faults, %.1f M "
+            "events, %.1f s, %.0f schedules/s, digest %016llx\n",
             _asked.beyond ? "beyond the model" : "in the model",
             _asked.planted != fault::none ? ", planted " : "",
             _asked.planted != fault::none ? std::string(name_of(_asked.planted)).c_str() : "",
-            n(_schedules), n(_bad), n(_overlapped), n(_unsound), n(_starved), n(_grants),
-            n(_faults), static_cast<double>(_events) / 1e6,
-            100.0 * static_cast<double>(_second) / static_cast<double>(_rounds > 0 ? _rounds : 1),
-            seconds, static_cast<double>(_schedules) / seconds, n(_digest));
+            n(_schedules), n(_bad), n(_overlapped), n(_uncovered), n(_unsound), n(_starved),
+            n(_grants), n(_faults), static_cast<double>(_events) / 1e6, seconds,
+            static_cast<double>(_schedules) / seconds, n(_digest));
         if (_asked.until_caught) {
             if (_bad > 0) {
                 std::printf("  caught by seed %llu: %s\n", n(_first_bad), _story.c_str());
@@ -162,10 +200,33 @@ public:
             return _bad > 0 ? 0 : 1;
         }
         // A run in which nothing went wrong, or nobody got a lock, shows nothing.
-        return _bad == 0 && _grants > 0 && _faults > 0 ? 0 : 1;
+        return _bad == 0 && _grants > 0 && _faults > 0 && is_covered() ? 0 : 1;
     }
 
 private:
+    /// Everything that can happen did, in a run that is long enough for it.
+    bool is_covered() const {
+        const bool judged = _schedules >= 1'000 && _asked.masters == 0;
+        const seen most = _asked.beyond ? seen::count_ : seen::in_model;
+        bool all = true;
+        for (size_t i = 0; i < static_cast<size_t>(most); ++i) {
+            const uint64_t times = _covered.of(static_cast<seen>(i));
+            if (_asked.tell_coverage || (times == 0 && judged)) {
+                std::printf("  %10llu  %s\n", n(times), std::string(seen_names[i]).c_str());
+            }
+            all = all && times > 0;
+        }
+        if (!all && judged) {
+            std::printf("  what never happened has not been tried: this run shows too little\n");
+        }
+        // Steps are noticed, and nothing else is taken for one.
+        const bool imagined = !_asked.beyond && _covered.of(seen::step_noticed) > 0;
+        if (imagined) {
+            std::printf("  a clock that did not step was taken for one that did\n");
+        }
+        return (all || !judged) && !imagined;
+    }
+
     static unsigned long long n(uint64_t number) { return number; }
 
     const arguments& _asked;
@@ -173,8 +234,8 @@ private:
     uint64_t _schedules = 0;
     uint64_t _events = 0;
     uint64_t _grants = 0;
-    uint64_t _rounds = 0;
-    uint64_t _second = 0;
+    coverage _covered;
+    uint64_t _uncovered = 0;
     uint64_t _faults = 0;
     uint64_t _overlapped = 0;
     uint64_t _unsound = 0;
@@ -197,14 +258,18 @@ int main(int count, char** words) {
         usage("only fleet_sim_planted has faults");
     }
 #endif
+    const std::vector<schedule> known =
+        asked.seeds != nullptr ? schedules_in(asked.seeds) : std::vector<schedule>{};
+    const uint64_t count_of_all = asked.seeds != nullptr ? known.size() : asked.schedules;
     tally total(asked);
-    std::atomic<uint64_t> next = asked.first;
+    std::atomic<uint64_t> next = 0;
     const auto work = [&] {
-        for (uint64_t seed = next++; seed < asked.first + asked.schedules; seed = next++) {
+        for (uint64_t i = next++; i < count_of_all; i = next++) {
             if (asked.until_caught && total.any_bad()) {
                 return;
             }
-            const schedule what = schedule_of(asked, seed);
+            const schedule what =
+                asked.seeds != nullptr ? known[i] : schedule_of(asked, asked.first + i);
             const schedule_result came = fleet_world(what).run();
             const bool same = !asked.twice || fleet_world(what).run().digest == came.digest;
             total.add(what, came, same);

@@ -11,6 +11,8 @@ namespace {
 
 /// Rates of proxies and masters differ by up to 0.9 %; leases allow for 1 %.
 constexpr int64_t rate_most = 4'500;
+/// Many times what any schedule needs; one that goes beyond turns in a circle.
+constexpr uint64_t events_most = 2'000'000;
 
 }  // namespace
 
@@ -28,16 +30,17 @@ schedule_result fleet_world::run() {
             break;
         }
         _now = next.at;
-        ++result.events;
+        if (++result.events > events_most) {
+            result.endless = true;
+            break;
+        }
         happen(next);
     }
-    for (auto& one : _proxies) {
-        if (one.proxy) {
-            _rounds += one.proxy->rounds;
-            _second_round_trips += one.proxy->second_round_trips;
-        }
-    }
+    look_for_the_starved();
     result.found = _history.judge(healed, end);
+    if (_skewed) {
+        result.found.starved = 0;  // nobody heals a fleet that is not of one mind
+    }
     if (_schedule.verbose && result.found.starved > 0) {
         for (size_t proxy = 0; proxy < proxies; ++proxy) {
             for (uint8_t key = 0; key < keys && _proxies[proxy].proxy; ++key) {
@@ -47,11 +50,49 @@ schedule_result fleet_world::run() {
         }
     }
     result.grants = _history.grants.size();
-    result.rounds = _rounds;
-    result.second_round_trips = _second_round_trips;
+    result.covered = _covered;
     result.faults = _faults;
     result.digest = _history.digest() ^ (result.events * 0x9e3779b97f4a7c15);
     return result;
+}
+
+/// A promise stands on a majority: on masters that hold the key for so long, or have lost their
+/// memory since and do not vote before it has ended.
+void fleet_world::promised(uint8_t proxy, uint8_t key, const shards::attempt_id& attempt,
+                           true_time until) {
+    if (_schedule.beyond_model) {
+        return;
+    }
+    const true_time longest = _rules.leases.max_ttl.count() + _rules.leases.max_ttl.count() / 50;
+    int holding = 0;
+    for (uint8_t master = 0; master < _schedule.masters; ++master) {
+        const fleet_master& one = _masters[master];
+        const bool excused = one.forgot >= 0 && one.forgot > _now - longest;
+        holding += excused || one.held_until(key, attempt) >= until ? 1 : 0;
+    }
+    if (holding <= _schedule.masters / 2) {
+        _history.uncovered("key " + std::to_string(key) + ": proxy " + std::to_string(proxy) +
+                           " promises it until " + std::to_string(until / us) + " us at " +
+                           std::to_string(_now / us) + " us, which " + std::to_string(holding) +
+                           " of " + std::to_string(_schedule.masters) + " masters hold");
+    }
+}
+
+void fleet_world::look_for_the_starved() {
+    for (uint8_t proxy = 0; proxy < proxies; ++proxy) {
+        for (uint8_t key = 0; key < keys && _proxies[proxy].proxy; ++key) {
+            const true_time since = _proxies[proxy].proxy->waiting_since(key);
+            if (_now - since > waits_most) {
+                _history.starved("key " + std::to_string(key) + ": somebody waits at proxy " +
+                                 std::to_string(proxy) + " since " + std::to_string(since / us) +
+                                 " us: " + _proxies[proxy].proxy->state_of(key));
+            }
+        }
+    }
+}
+
+void fleet_world::note(const std::string& text) {
+    std::printf("%9.3f ms  %s\n", static_cast<double>(_now) / ms, text.c_str());
 }
 
 void fleet_world::begin() {
@@ -81,7 +122,7 @@ void fleet_world::begin() {
 }
 
 true_time fleet_world::delay() {
-    const int64_t luck = _chance.between(0, 999);
+    const int64_t luck = _chance.between(0, is_calm() ? 984 : 999);
     if (luck < 900) {
         return _chance.between(40 * us, 400 * us);
     }
@@ -93,7 +134,11 @@ true_time fleet_world::delay() {
 
 void fleet_world::start_proxy(uint8_t proxy) {
     auto& process = _proxies[proxy];
-    process.proxy = std::make_unique<fleet_proxy>(static_cast<surroundings&>(*this), proxy, _rules,
+    fleet_rules rules = _rules;
+    if (process.otherwise) {
+        rules.admission.fingerprint = "other";
+    }
+    process.proxy = std::make_unique<fleet_proxy>(static_cast<surroundings&>(*this), proxy, rules,
                                                   process.clock);
     for (uint8_t master = 0; master < _schedule.masters; ++master) {
         connect(proxy, master);
@@ -165,6 +210,9 @@ bool fleet_world::send(uint8_t proxy, uint8_t master, question what) {
         return false;
     }
     // TCP keeps the order, and brings what was sent into a cut link when it heals.
+    if (_now < link.cut_until) {
+        _covered.add(seen::request_waited_for_a_cut_link);
+    }
     link.last_request = std::max(link.last_request, std::max(_now, link.cut_until) + delay());
     const uint32_t place = keep({.asked = std::move(what),
                                  .got = {},
@@ -189,16 +237,38 @@ void fleet_world::request_arrives(const event& what) {
         return;
     }
     if (_now < there.frozen_until) {
+        _covered.add(seen::request_waited_for_a_frozen_master);
         event later = what;
         later.at = there.frozen_until;
         return _agenda.add(later);
     }
     one.got = there.carry_out(one.asked, _now);
+    if (one.got.verdict == -2 && (there.full || there.out_of_order)) {
+        _covered.add(there.out_of_order ? seen::request_answered_with_an_error
+                                        : seen::vote_refused_by_a_full_master);
+    }
+    if (is_told() &&
+        (one.asked.what == question::kind::pend || one.asked.what == question::kind::head ||
+         one.asked.what == question::kind::admit)) {
+        note("master " + std::to_string(one.master) + " is asked by proxy " +
+             std::to_string(one.proxy) +
+             (one.asked.what == question::kind::pend   ? " to pend: "
+              : one.asked.what == question::kind::head ? " for its head: "
+                                                       : " to admit: ") +
+             std::to_string(one.got.verdict) + ", nonce " +
+             std::to_string(one.asked.number % 1000) + ", in force " +
+             std::to_string(one.got.counter % 1000) + (broken ? ", late" : ""));
+    }
     if (broken) {
+        _covered.add(seen::request_outlived_its_link);
         _free_letters.push_back(static_cast<uint32_t>(what.x));
         return;  // a key with a dead owner, perhaps
     }
-    link.last_reply = std::max(link.last_reply, std::max(_now, link.cut_until) + delay());
+    const true_time cut_until = std::max(link.cut_until, link.no_reply_until);
+    if (_now < cut_until) {
+        _covered.add(seen::reply_waited_for_a_cut_link);
+    }
+    link.last_reply = std::max(link.last_reply, std::max(_now, cut_until) + delay());
     _agenda.add({.at = link.last_reply,
                  .kind = static_cast<uint8_t>(kind::reply_arrives),
                  .a = one.proxy,
@@ -208,6 +278,7 @@ void fleet_world::request_arrives(const event& what) {
 
 void fleet_world::reply_arrives(const event& what) {
     if (_proxies[what.a].epoch == what.epoch && _now < _proxies[what.a].paused_until) {
+        _covered.add(seen::event_waited_for_a_paused_proxy);
         event later = what;
         later.at = _proxies[what.a].paused_until;
         return _agenda.add(later);
@@ -237,6 +308,7 @@ bool fleet_world::reaches_proxy(const event& what) {
         return false;
     }
     if (_now < process.paused_until) {
+        _covered.add(seen::event_waited_for_a_paused_proxy);
         event later = what;
         later.at = process.paused_until;
         _agenda.add(later);
@@ -287,11 +359,16 @@ void fleet_world::happen(const event& what) {
         case kind::link_breaks:
         case kind::master_is_back:
         case kind::master_has_room:
+        case kind::master_is_well:
+        case kind::master_leads:
         case kind::proxy_is_back:
             return fault_happens(what);
         case kind::snapshot:
             for (auto& master : _masters) {
                 master.write_to_disk();
+                if (_chance.one_in(4)) {
+                    master.keep_dump();
+                }
             }
             _agenda.add({.at = _now + s, .kind = static_cast<uint8_t>(kind::snapshot)});
             return;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fleet_coverage.hh"
 #include "fleet_history.hh"
 #include "fleet_master.hh"
 #include "fleet_proxy.hh"
@@ -16,8 +17,8 @@ namespace lockkeeper::sim {
 struct schedule {
     uint64_t seed = 1;
     uint8_t masters = 3;
-    /// Clocks of masters step, and run faster or slower than leases allow for: two clients may have
-    /// a lock at once then, but fences stay in order.
+    /// Clocks of masters step, and run faster or slower than leases allow for, and keys are
+    /// evicted: two clients may have a lock at once then, but fences stay in order.
     bool beyond_model = false;
     bool verbose = false;
 };
@@ -26,16 +27,17 @@ struct schedule_result {
     verdicts found;
     uint64_t events = 0;
     uint64_t grants = 0;
-    uint64_t rounds = 0;
-    uint64_t second_round_trips = 0;
     uint64_t faults = 0;
     uint64_t digest = 0;
+    coverage covered;
+    bool endless = false;  ///< stopped, since events without number happened at one time
 
     bool is_bad(const schedule& of) const {
-        if (!found.fences_are_sound()) {
+        if (!found.fences_are_sound() || endless) {
             return true;
         }
-        return !of.beyond_model && (!found.exclusion_holds() || found.starved > 0);
+        return found.broken > 0 ||
+               (!of.beyond_model && (!found.exclusion_holds() || found.starved > 0));
     }
 };
 
@@ -50,8 +52,13 @@ private:
     static constexpr size_t proxies = 3;
     static constexpr size_t clients = 9;
     static constexpr true_time faults_end = 12 * s;
+    /// Whatever lasts has an end by then, and clients let go soon.
+    static constexpr true_time calm = 13 * s;
     static constexpr true_time healed = 18 * s;
     static constexpr true_time end = 21 * s;
+    /// Nobody waits for longer than this when all is well. Proxies compete by chance, so it is a
+    /// rough bound.
+    static constexpr true_time waits_most = 2'500 * ms;
 
     enum class kind : uint8_t {
         connect,
@@ -71,6 +78,8 @@ private:
         link_breaks,
         master_is_back,
         master_has_room,
+        master_is_well,
+        master_leads,
         proxy_is_back,
         snapshot,
     };
@@ -92,13 +101,15 @@ private:
         std::string run_id;
         true_time last_request = 0;
         true_time last_reply = 0;
-        true_time cut_until = 0;
+        true_time cut_until = 0;       ///< for requests
+        true_time no_reply_until = 0;  ///< for replies
     };
     struct proxy_process {
         std::unique_ptr<fleet_proxy> proxy;  ///< null: dead
         uint32_t epoch = 0;
         true_time paused_until = 0;
         wall_clock clock;
+        bool otherwise = false;  ///< its configuration is not the fleet's
     };
     /// What clients are like, in one schedule.
     enum class mood : uint8_t {
@@ -119,6 +130,9 @@ private:
     true_time now() const override { return _now; }
     chance& random() override { return _chance; }
     fleet_history& history() override { return _history; }
+    coverage& covered() override { return _covered; }
+    void promised(uint8_t proxy, uint8_t key, const shards::attempt_id& attempt,
+                  true_time until) override;
     bool send(uint8_t proxy, uint8_t master, question what) override;
     bool is_connected(uint8_t proxy, uint8_t master) const override;
     void drop_link(uint8_t proxy, uint8_t master) override;
@@ -126,6 +140,8 @@ private:
     void tell_granted(uint8_t client, uint32_t request, uint8_t proxy, uint8_t key,
                       size_t grant) override;
     void tell_lost(uint8_t client, uint32_t request) override;
+    bool is_told() const override { return _schedule.verbose; }
+    void note(const std::string& text) override;
 
     void begin();
     void happen(const event& what);
@@ -150,6 +166,9 @@ private:
     void plan_faults();
     void fault_happens(const event& what);
     void crash_master(uint8_t master, fleet_master::loss lost);
+    void break_links_of(uint8_t master);
+    void look_for_the_starved();
+    bool is_calm() const { return _now >= calm; }
     void crash_proxy(uint8_t proxy);
 
     schedule _schedule;
@@ -165,9 +184,9 @@ private:
     std::array<client, clients> _clients;
     std::vector<letter> _letters;
     std::vector<uint32_t> _free_letters;
-    uint64_t _rounds = 0;
-    uint64_t _second_round_trips = 0;
+    coverage _covered;
     uint64_t _faults = 0;
+    bool _skewed = false;  ///< a proxy was configured otherwise: masters may follow it
 };
 
 }  // namespace lockkeeper::sim

@@ -81,7 +81,9 @@ struct path {
         }
         return wanted.what;
     }
-    void pended(std::string nonce) { it.on_pend({.nonce = std::move(nonce)}, now); }
+    void pended(std::string nonce, std::optional<std::string> earlier = "run1") {
+        it.on_pend({.nonce = std::move(nonce), .incarnation = std::move(earlier)}, now);
+    }
 
     admission it;
     instant now = start;
@@ -331,6 +333,39 @@ BOOST_AUTO_TEST_CASE(a_master_that_writes_before_it_answers_needs_no_quarantine)
     BOOST_TEST((step.what == kind::admit));
     BOOST_TEST(step.durability == "always");
     BOOST_TEST(way.now == start);
+}
+
+namespace {
+
+handshake_facts durable_facts() {
+    auto kept = restarted_facts();
+    kept.appendonly = "yes";
+    kept.appendfsync = "always";
+    kept.durability = "always";
+    return kept;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_master_that_forgets_between_handshake_and_nonce_is_quarantined) {
+    path way(options_of(3));
+    way.it.on_handshake(durable_facts(), way.now);
+    BOOST_TEST((way.step() == kind::pend));
+    way.pended("nonce", std::nullopt);
+    way.step();
+    BOOST_TEST(way.now == after(rounds));
+}
+
+BOOST_AUTO_TEST_CASE(a_single_master_that_kept_everything_waits_until_the_clock_floor_has_moved) {
+    path way(options_of(1));
+    way.it.on_handshake(durable_facts(), way.now);
+    way.step();
+    way.pended("nonce");
+    while (way.step() == kind::read_horizons) {
+        way.others({});
+    }
+    BOOST_TEST((way.next() == kind::read_counters));
+    BOOST_TEST(way.now == after(1s + 20ms + 5ms));
 }
 
 BOOST_AUTO_TEST_CASE(anything_weaker_takes_the_whole_way) {

@@ -196,9 +196,14 @@ BOOST_AUTO_TEST_CASE(the_head_of_a_fence_table_may_be_empty) {
 
 BOOST_AUTO_TEST_CASE(answers_to_pend_and_admit_are_read_strictly) {
     BOOST_TEST(read_pend(array({reply::integer(1)}))->already_admitted);
-    BOOST_TEST(read_pend(array({reply::integer(0), bulk("nonce")}))->nonce == "nonce");
+    const auto first = read_pend(array({reply::integer(0), bulk("nonce"), bulk("")}));
+    BOOST_TEST(first->nonce == "nonce");
+    BOOST_TEST(!first->incarnation);
+    const auto again = read_pend(array({reply::integer(0), bulk("nonce"), bulk("run1")}));
+    BOOST_TEST(again->incarnation.value() == "run1");
     BOOST_TEST(!read_pend(array({reply::integer(0)})));
-    BOOST_TEST(!read_pend(array({reply::integer(0), bulk("")})));
+    BOOST_TEST(!read_pend(array({reply::integer(0), bulk("nonce")})));
+    BOOST_TEST(!read_pend(array({reply::integer(0), bulk(""), bulk("")})));
     BOOST_TEST(!read_pend(reply::error("NOSCRIPT x")));
     BOOST_TEST(*read_admit(reply::integer(1)));
     BOOST_TEST(!*read_admit(reply::integer(0)));
