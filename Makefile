@@ -1,7 +1,7 @@
 # The front door. Each word below is one script in scripts/; `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check debug bench format packages seastar install clean
+.PHONY: help run build test check chaos debug bench format packages seastar install clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,10 @@ check: ## formatting, all tests, a short fuzz: what a change must pass
 	@scripts/format --check
 	@scripts/test release
 	@scripts/fuzz
+
+chaos: ## locks while all else fails, for long (CHAOS_SEEDS="1 2 3", CHAOS_SECONDS=120)
+	@CHAOS_SEEDS="$${CHAOS_SEEDS:-$$(seq -s ' ' 20)}" CHAOS_SECONDS="$${CHAOS_SECONDS:-60}" \
+	  scripts/test release -R e2e_chaos --timeout 86400 -V
 
 debug: ## build with the address and undefined-behaviour sanitizers and run the tests on it
 	@scripts/test debug $(ARGS)

@@ -219,24 +219,24 @@ class Reserved(NativeCase):
 
     def test_who_gives_up_does_not_keep_the_others_waiting(self):
         a, b = self.client(), self.client()
-        self.poll(self.control, "holder")
+        self.assertEqual(self.poll(self.control, "holder", "given up"), "OK")
         for _ in range(3):
-            self.assertIsNone(self.poll(a, "a"))
-            self.assertIsNone(self.poll(b, "b"))
-        self.control.call("DEL", "k")
+            self.assertIsNone(self.poll(a, "a", "given up"))
+            self.assertIsNone(self.poll(b, "b", "given up"))
+        self.control.call("DEL", "given up")
         # What it does not hold it releases, as RedLock clients do: then it is the next one's.
-        self.control.call("EVAL", COMPARE_AND_DELETE, 1, "k", "a")
-        while (reply := self.poll(b, "b")) is None:
+        self.control.call("EVAL", COMPARE_AND_DELETE, 1, "given up", "a")
+        while (reply := self.poll(b, "b", "given up")) is None:
             pass
         self.assertEqual(reply, "OK")
 
     def test_one_that_does_not_come_back_is_forgotten(self):
         a = self.client()
-        self.poll(self.control, "holder")
+        self.assertEqual(self.poll(self.control, "holder", "left"), "OK")
         for _ in range(3):
-            self.assertIsNone(self.poll(a, "a"))
-        self.control.call("DEL", "k")
-        while self.poll(self.control, "newcomer") is None:
+            self.assertIsNone(self.poll(a, "a", "left"))
+        self.control.call("DEL", "left")
+        while self.poll(self.control, "newcomer", "left") is None:
             pass
 
 
