@@ -58,6 +58,8 @@ struct schedule {
     uint32_t hash_clients = 0;
     bool administrator = false;
     bool restarts = false;  ///< the process does, now and then
+    /// Asks the table for its own word as well, and not the oracle alone.
+    bool asks_the_table = true;
     /// Typical times of a schedule: some are hot, some are slow.
     milliseconds hold{};
     milliseconds think{};

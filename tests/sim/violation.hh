@@ -5,14 +5,19 @@
 
 namespace lockkeeper::sim {
 
-/// A promise of docs/architecture.md was broken.
+/// A promise was broken: P1 to P5 or I1 to I11, as docs/testing.md lists them.
 class violation : public std::runtime_error {
 public:
     violation(const char* which, const std::string& what)
-        : std::runtime_error(std::string(which) + ": " + what) {}
+        : std::runtime_error(std::string(which) + ": " + what), _which(which) {}
+
+    const char* which() const { return _which; }
+
+private:
+    const char* _which;
 };
 
-/// `which` names the promise: P1 to P5, or an invariant.
+/// `which` names the promise.
 inline void demand(bool holds, const char* which, const char* what) {
     if (!holds) [[unlikely]] {
         throw violation(which, what);
