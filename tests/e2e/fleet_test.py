@@ -9,7 +9,7 @@ import unittest
 
 from fleet_support import (NO_QUORUM, SHORT_LEASES, Master, masters_of, proxy_on, state_of, wait_until)
 from native_support import as_map
-from support import Client, Error, Lockkeeper, Redis, encode, main, stripe_of
+from support import Client, Error, Lockkeeper, Redis, encode, free_port, main, stripe_of
 
 
 class FleetCase(unittest.TestCase):
@@ -295,7 +295,7 @@ class MastersThatMayNotVote(unittest.TestCase):
             self.check(bad.port, state="disconnected", reason="NOAUTH")
 
     def test_a_cluster_node(self):
-        with Redis("--cluster-enabled", "yes") as bad:
+        with Redis("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as bad:
             self.check(bad.port, state="refused", reason="cluster")
 
     def test_one_that_speaks_something_else(self):
