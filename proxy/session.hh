@@ -77,6 +77,7 @@ private:
     ss::future<> leave_locks();
     ss::future<> serve_batch(std::string_view& unread);
     ss::future<> serve_rest(std::string_view& unread, pause why);
+    static ss::future<> let_the_next_go();
     pause execute_ready(std::string_view& unread);
     void execute(const protocol::request& request);
     bool refuse(const command_spec& spec, const protocol::request& request);

@@ -110,6 +110,7 @@ void lock_service::tell_ended() {
                         : who->how == state::timed_out ? end::refused
                         : who->how == state::cancelled ? end::cancelled
                                                        : end::failed;
+        ++_waits_ended;
         who->done.set_value(lock_answer{.how = how, .given = who->given, .error = who->error});
     }
     for (lost_grant& each : _table.take_lost()) {

@@ -75,6 +75,8 @@ public:
     ss::future<lock_answer> acquire(lock_order order);
     /// The same for somebody who has the turn, and so cannot wait.
     ss::future<lock_answer> acquire_in_turn(lock_order order);
+    /// How many waits for a lock have been answered here.
+    uint64_t waits_ended() const { return _waits_ended; }
     /// Ends the wait of a client, if there is one: of a pop, or for a lock.
     bool cancel_wait(uint64_t client);
     /// LK.EXTEND: the new end, once the masters hold it that long; nothing if not the owner.
@@ -126,6 +128,7 @@ private:
     ss::timer<> _expiry_timer;
     std::optional<fence_supply> _fences;
     waiting_clients _waiting;
+    uint64_t _waits_ended = 0;
     std::set<uint64_t> _before_turn;  ///< clients whose acquire waits for the turn
     std::function<void(lost_grant)> _losses;
     std::optional<fleet> _fleet;
