@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <utility>
 
 #include "violation.hh"
 
@@ -118,7 +119,9 @@ void lock_clerk::finish() {
     }
 }
 
+/// Everybody hears of everything that has ended before anybody acts upon it.
 void lock_clerk::tell() {
+    std::vector<place*> told;
     while (table().has_ended() || table().has_lost()) {
         for (const shards::lost_grant& each : table().take_lost()) {
             const auto plan = std::ranges::find_if(_plan.keys, [&](const key_plan& one) {
@@ -129,15 +132,23 @@ void lock_clerk::tell() {
             _oracle.told_lost(key, each.owner, each.fence, each.client);
             _beliefs.lost(key, each.owner, each.fence);
         }
+        std::vector<std::pair<place*, std::optional<lock_oracle::grant_kind>>> batch;
         while (shards::waiter* const next = table().take_ended()) {
-            tell(static_cast<place&>(*next));
+            place& who = static_cast<place&>(*next);
+            ++_ends;
+            batch.emplace_back(&who, _oracle.ended(who));
         }
+        for (const auto& [who, kind] : batch) {
+            tell(*who, kind);
+            told.push_back(who);
+        }
+    }
+    for (place* const who : told) {
+        _listeners.wait_ended(*who);
     }
 }
 
-void lock_clerk::tell(place& who) {
-    ++_ends;
-    const auto kind = _oracle.ended(who);
+void lock_clerk::tell(place& who, std::optional<lock_oracle::grant_kind> kind) {
     _counted.saw(who.how == state::granted     ? feature::hand_offs
                  : who.how == state::timed_out ? feature::time_outs
                  : who.how == state::cancelled ? feature::cancelled
@@ -155,7 +166,6 @@ void lock_clerk::tell(place& who) {
         }
         note(act::handed_on, who.key_index, who.given.fence, who.owner);
     }
-    _listeners.wait_ended(who);
 }
 
 void lock_clerk::take_back(const place& who) {

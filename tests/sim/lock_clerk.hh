@@ -155,7 +155,7 @@ private:
     /// After each operation.
     void finish();
     void tell();
-    void tell(place& who);
+    void tell(place& who, std::optional<lock_oracle::grant_kind> kind);
     void take_back(const place& who);
     static const char* name_of(act what);
     void note(act what, size_t key, uint64_t answer, std::string_view who = {});
