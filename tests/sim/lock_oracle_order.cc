@@ -223,7 +223,8 @@ void lock_oracle::check_served() {
             continue;
         }
         if (each.what == kind::none && is_reserved_perhaps(each)) {
-            const instant since = std::max({each.free_since, each.closed_until, first.since});
+            const instant since = std::max({each.free_since, each.closed_until, first.since,
+                                            _plan.options.grants_from, _had_no_fence});
             const auto patience = 2 * longest_pause(each) * (1 + each.seats.size()) + 4 * lateness;
             if (_now - since <= patience) {
                 continue;
