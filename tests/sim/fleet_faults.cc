@@ -114,10 +114,10 @@ void fleet_world::fault_happens(const event& what) {
             return;
         case trouble::master_is_a_replica: {
             const auto other = static_cast<uint8_t>(luck.between(0, _schedule.masters - 1));
-            if (other != what.a && master.alive && (!master.durable || _schedule.beyond_model)) {
+            if (other != what.a && master.alive && (!master.durable || _schedule.beyond_model) &&
+                master.follow(_masters[other], _now)) {
                 _covered.add(seen::master_was_a_replica);
                 master.forgot = _now;
-                master.follow(_masters[other]);
                 ends_by(kind::master_leads);
             }
             return;

@@ -34,9 +34,19 @@ void fleet_master::fail_over() {
     _promoted = true;
 }
 
-void fleet_master::follow(const fleet_master& other) {
+bool fleet_master::follow(const fleet_master& other, true_time now) {
+    if (other._data.incarnation == _run_id) {
+        return false;
+    }
     _data = other._data;
+    // Ends are moments of the wall clock, which masters agree on better in life than here.
+    const int64_t ahead = clock(now) - other.clock(now);
+    for (lock& key : _data.locks) {
+        key.ends += key.ends != 0 ? ahead : 0;
+    }
+    _data.horizon += _data.horizon != 0 ? ahead : 0;
     _replica = true;
+    return true;
 }
 
 void fleet_master::lead_again() {

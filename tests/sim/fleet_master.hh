@@ -80,8 +80,10 @@ public:
     void restart(loss lost);
     /// A replica takes its place, with what it had been sent; another process.
     void fail_over();
-    /// It copies another one, and refuses writes until it is a master again.
-    void follow(const fleet_master& other);
+    /// It copies another one, and refuses writes until it is a master again. False if that would
+    /// bring back its own data of earlier, which the other one had copied before: then it looks as
+    /// if it had never forgotten anything, to us as well.
+    bool follow(const fleet_master& other, true_time now);
     void lead_again();
     void flush() { _data = {}; }
     /// True if there was one.
