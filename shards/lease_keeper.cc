@@ -248,7 +248,7 @@ void lease_keeper::on_due() {
 void lease_keeper::try_again(record& one, instant now) {
     const lock_line* const line = _table.line_of(one.key());
     const bool is_wanted = line != nullptr && !line->queue.empty();
-    if (!is_wanted && one.waiting.empty()) {
+    if (!is_wanted && one.waiting.empty() && one.pins == 0) {
         close(one);
         return;
     }
@@ -341,12 +341,28 @@ void lease_keeper::gone(const lock_key& key, bool, instant) {
     }
 }
 
+void lease_keeper::pin(const wanted_lease& what) {
+    if (record* const one = find({what.database, what.name, what.hash})) {
+        ++one->pins;
+    }
+}
+
+void lease_keeper::unpin(const wanted_lease& what) {
+    record* const one = find({what.database, what.name, what.hash});
+    if (one == nullptr || one->pins == 0 || --one->pins > 0 || one->is_idle) {
+        return;
+    }
+    one->is_idle = true;  // to be looked at: nobody may have it any more
+    _idle.push_back(one);
+}
+
 void lease_keeper::give_back_idle(instant now) {
     for (record* const one : std::exchange(_idle, {})) {
         const lock_key key = one->key();
         const bool was_taken = !std::exchange(one->is_idle, false);
         const lock_line* const line = _table.line_of(key);
-        if (was_taken || _table.exists(key, now) || (line != nullptr && !line->queue.empty())) {
+        if (was_taken || one->pins > 0 || _table.exists(key, now) ||
+            (line != nullptr && !line->queue.empty())) {
             continue;
         }
         if (one->held.state() == phase::held && one->was_awaited && !_stopped) {
@@ -395,14 +411,14 @@ ss::future<lease_outcome> lease_keeper::see_to_one(wanted_lease wanted) {
         record& one = open(key);
         switch (one.held.state()) {
             case phase::held: {
-                if (wanted.until == end_of_time) {
-                    co_return lease_outcome::ready;
+                bool is_covered = wanted.until == end_of_time;
+                if (!is_covered) {
+                    with(one, now, [&](lease& held, const lease_turn& turn) {
+                        is_covered = held.cover(wanted.until, turn);
+                    });
                 }
-                bool is_covered = false;
-                with(one, now, [&](lease& held, const lease_turn& turn) {
-                    is_covered = held.cover(wanted.until, turn);
-                });
-                if (is_covered) {
+                // A grant that was refused may lack fences, and those come with an extension.
+                if (is_covered && (wanted.is_cover || !one.held.is_extending())) {
                     co_return lease_outcome::ready;
                 }
                 break;

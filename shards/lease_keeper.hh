@@ -65,6 +65,10 @@ public:
     ss::future<lease_outcome> see_to(std::vector<wanted_lease> wanted);
     /// The same without waiting: who is in line is served when it is there.
     void pursue(std::vector<wanted_lease> wanted, instant now);
+    /// A command that needs several leases gets one after the other: those that it has stay until
+    /// it is over, whatever becomes of their entries meanwhile.
+    void pin(const wanted_lease& what);
+    void unpin(const wanted_lease& what);
     /// The command is over: keys that are gone for good are given back.
     void finish(instant now) {
         if (!_idle.empty()) {

@@ -447,7 +447,8 @@ void stripe_group::take_answer(uint32_t index, uint32_t marks, const lease_actio
     if (!result) {
         // A late answer is no answer, and the round knows by itself when it is too late; but what
         // was never sent, or went down with its connection, is known to be lost.
-        if (result.error() == master_error::timed_out) {
+        // A lease asks a master again for a renewal only when it has heard of the last one.
+        if (result.error() == master_error::timed_out && asked.what != kind::renew) {
             return;
         }
         switch (asked.what) {

@@ -276,9 +276,10 @@ ss::future<shards::lock_result<bool>> restore_here(shards::lock_service& locks, 
                                                    std::vector<std::string> leased) {
     const std::vector<std::string_view> names(leased.begin(), leased.end());
     shards::lease_keeper* const leases = locks.leases();
-    const auto give_up = shards::read_clock() + shards::lease_keeper::patience();
+    // Of the leases that were there, one may have run out again before its entry was made.
+    constexpr int tries_max = 10;
     for (const auto& image : images) {
-        while (true) {
+        for (int tries = 0;;) {
             const auto key = named(locks, database, image.name);
             locks.table().lease_only(names);
             const auto done = scripts::restore(locks.table(), key, image, shards::read_clock());
@@ -292,11 +293,11 @@ ss::future<shards::lock_result<bool>> restore_here(shards::lock_service& locks, 
                 break;
             }
             const auto outcome = co_await leases->see_to(std::move(wanted));
-            if (outcome != shards::lease_outcome::ready || shards::read_clock() > give_up) {
-                co_return std::unexpected(shards::lock_error::no_lease);
-            }
-            if (done) {
+            if (outcome == shards::lease_outcome::ready && done) {
                 break;
+            }
+            if (outcome != shards::lease_outcome::ready || ++tries > tries_max) {
+                co_return std::unexpected(shards::lock_error::no_lease);
             }
         }
     }
