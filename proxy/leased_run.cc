@@ -38,9 +38,9 @@ std::vector<shards::wanted_lease> run_once(shards::lock_service& locks,
     return wanted;
 }
 
-ss::future<> try_until_done(shards::lock_service& locks, const core_batch::item& item,
-                            protocol::output& bytes, turn whose,
-                            std::vector<shards::wanted_lease>& pinned) {
+ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
+                     protocol::output& bytes, turn whose) {
+    shards::lease_keeper::kept keep(*locks.leases());
     const auto began = shards::read_clock();
     for (bool is_last = false;;
          is_last = shards::read_clock() - began > locks.leases()->patience()) {
@@ -59,13 +59,7 @@ ss::future<> try_until_done(shards::lock_service& locks, const core_batch::item&
             co_return;
         }
         const bool is_done = std::ranges::all_of(wanted, &shards::wanted_lease::is_cover);
-        const auto outcome = co_await locks.leases()->see_to(wanted);
-        if (outcome == lease_outcome::ready && !is_done) {
-            for (auto& each : wanted) {
-                locks.leases()->pin(each);
-                pinned.push_back(std::move(each));
-            }
-        }
+        const auto outcome = co_await locks.leases()->see_to(std::move(wanted), keep);
         if (is_done && outcome == lease_outcome::ready) {
             co_return;
         }
@@ -76,26 +70,6 @@ ss::future<> try_until_done(shards::lock_service& locks, const core_batch::item&
     }
     protocol::reply_writer writer(bytes, item.spoken);
     reply_lock_error(writer, shards::lock_error::no_lease);
-}
-
-ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
-                     protocol::output& bytes, turn whose) {
-    std::vector<shards::wanted_lease> pinned;
-    std::exception_ptr trouble;
-    try {
-        co_await try_until_done(locks, item, bytes, whose, pinned);
-    } catch (...) {
-        trouble = std::current_exception();
-    }
-    if (!pinned.empty()) {
-        for (const auto& each : pinned) {
-            locks.leases()->unpin(each);
-        }
-        locks.settle(shards::read_clock());
-    }
-    if (trouble) {
-        std::rethrow_exception(trouble);
-    }
 }
 
 ss::future<> wait_for_all(std::vector<ss::future<>>& under_way) {

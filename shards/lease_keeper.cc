@@ -225,8 +225,7 @@ void lease_keeper::on_due() {
         if (std::exchange(one.lingers_until, std::max(one.lingers_until, now)) <= now) {
             one.was_awaited = false;
             one.lingers_until = end_of_time;
-            one.is_idle = true;
-            _idle.push_back(&one);
+            look_at(one);
         }
         with(one, now, [](lease& held, const lease_turn& turn) { held.on_time(turn); });
         const phase state = one.held.state();
@@ -252,7 +251,13 @@ void lease_keeper::try_again(record& one, instant now) {
         close(one);
         return;
     }
-    if (!is_wanted || !one.held.may_try(now)) {
+    if (!is_wanted) {
+        if (one.heap_index != not_in_heap) {
+            _due.remove(one);  // until whoever has asked for it is answered
+        }
+        return;
+    }
+    if (!one.held.may_try(now)) {
         return;
     }
     const auto ttl = line->queue.front().ttl;
@@ -293,6 +298,7 @@ std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until, 
                            .until = until});
     } else {
         one->is_idle = false;
+        one->is_spare = false;
         one->lingers_until = end_of_time;
     }
     return number;
@@ -335,32 +341,58 @@ void lease_keeper::needed_until(const lock_key& key, instant until, instant now)
 
 void lease_keeper::gone(const lock_key& key, bool, instant) {
     record* const one = find(key);
-    if (one != nullptr && !one->is_idle) {
-        one->is_idle = true;
-        _idle.push_back(one);
+    if (one != nullptr) {
+        look_at(*one);
     }
 }
 
-void lease_keeper::pin(const wanted_lease& what) {
-    if (record* const one = find({what.database, what.name, what.hash})) {
-        ++one->pins;
+void lease_keeper::look_at(record& one) {
+    one.is_idle = true;
+    if (!one.is_listed) {
+        _idle.push_back(&one);
+        one.is_listed = true;
     }
 }
 
-void lease_keeper::unpin(const wanted_lease& what) {
-    record* const one = find({what.database, what.name, what.hash});
-    if (one == nullptr || one->pins == 0 || --one->pins > 0 || one->is_idle) {
+void lease_keeper::pin(const wanted_lease& what, kept& keep) {
+    keep._records.reserve(keep._records.size() + 1);
+    record& one = open({what.database, what.name, what.hash});
+    if (++one.pins == 1) {
+        one.is_spare = !what.is_cover;
+    }
+    keep._records.push_back(&one);
+}
+
+/// What nobody has any more is looked at in a moment. That somebody else has a key is remembered
+/// for as long as the lease says.
+void lease_keeper::unpin(record& one) {
+    if (--one.pins > 0 || !one.is_spare) {
         return;
     }
-    one->is_idle = true;  // to be looked at: nobody may have it any more
-    _idle.push_back(one);
+    const auto now = read_clock();
+    const phase state = one.held.state();
+    if (state == phase::elsewhere || state == phase::unreachable) {
+        _due.set(one, one.held.wake_at(_groups[one.stripe]->rules()));
+    } else {
+        one.lingers_until = now;
+        _due.set(one, now);
+    }
+    schedule(now);
+}
+
+lease_keeper::kept::~kept() {
+    for (record* const one : _records) {
+        _by.unpin(*one);
+    }
 }
 
 void lease_keeper::give_back_idle(instant now) {
     for (record* const one : std::exchange(_idle, {})) {
         const lock_key key = one->key();
+        one->is_listed = false;
         const bool was_taken = !std::exchange(one->is_idle, false);
         const lock_line* const line = _table.line_of(key);
+        one->is_spare |= !was_taken && one->pins > 0;
         if (was_taken || one->pins > 0 || _table.exists(key, now) ||
             (line != nullptr && !line->queue.empty())) {
             continue;
@@ -394,6 +426,7 @@ void lease_keeper::release_all(instant now) {
     }
     for (record* const one : all) {
         with(*one, now, [](lease& held, const lease_turn& turn) { held.release(turn); });
+        after(*one, now);
     }
 }
 
@@ -481,7 +514,10 @@ void lease_keeper::pursue(std::vector<wanted_lease> wanted, instant now) {
     }
 }
 
-ss::future<lease_outcome> lease_keeper::see_to(std::vector<wanted_lease> wanted) {
+ss::future<lease_outcome> lease_keeper::see_to(std::vector<wanted_lease> wanted, kept& keep) {
+    for (const wanted_lease& each : wanted) {
+        pin(each, keep);
+    }
     if (wanted.size() == 1) {
         co_return co_await see_to_one(std::move(wanted.front()));
     }

@@ -43,6 +43,8 @@ enum class lease_outcome : uint8_t {
 ///
 /// Invariant: a key whose entry bears the mark `leased` has a record here.
 class lease_keeper final : public lease_source, public lease_answers {
+    struct record;
+
 public:
     /// `changed` is called, outside of any call of the table, when something may be served.
     lease_keeper(lock_table& table, stripe_map stripes, std::vector<lease_voters*> groups,
@@ -61,14 +63,26 @@ public:
     static constexpr std::chrono::milliseconds patience() { return std::chrono::milliseconds(250); }
     /// Whether keys that others have had may be asked for again, if it is time; normally so.
     void ask_masters(bool may) { _may_ask = may; }
+    /// The leases that a command has asked for stay while this lives, whatever becomes of their
+    /// entries meanwhile: one that needs several gets them one after the other.
+    class kept {
+    public:
+        explicit kept(lease_keeper& by) : _by(by) {}
+        ~kept();
+        kept(const kept&) = delete;
+        kept& operator=(const kept&) = delete;
+        kept(kept&&) = delete;
+        kept& operator=(kept&&) = delete;
+
+    private:
+        friend class lease_keeper;
+        lease_keeper& _by;
+        std::vector<record*> _records;
+    };
     /// Sees to all of them at once; the worst outcome counts.
-    ss::future<lease_outcome> see_to(std::vector<wanted_lease> wanted);
+    ss::future<lease_outcome> see_to(std::vector<wanted_lease> wanted, kept& keep);
     /// The same without waiting: who is in line is served when it is there.
     void pursue(std::vector<wanted_lease> wanted, instant now);
-    /// A command that needs several leases gets one after the other: those that it has stay until
-    /// it is over, whatever becomes of their entries meanwhile.
-    void pin(const wanted_lease& what);
-    void unpin(const wanted_lease& what);
     /// The command is over: keys that are gone for good are given back.
     void finish(instant now) {
         if (!_idle.empty()) {
@@ -98,8 +112,6 @@ public:
     void link_lost(uint32_t stripe, master_index from) override;
 
 private:
-    struct record;
-
     static uint64_t hash_of(const lock_key& key);
     record* find(const lock_key& key);
     record& open(const lock_key& key);
@@ -109,6 +121,9 @@ private:
     template <typename Work>
     void on_answer(const lock_key& key, Work work);
     void after(record& one, instant now);
+    void look_at(record& one);
+    void pin(const wanted_lease& what, kept& keep);
+    void unpin(record& one);
     void give_back_idle(instant now);
     void try_again(record& one, instant now);
     void expect_next(const lock_key& key, lease& held, const lease_rules& rules);
@@ -126,7 +141,7 @@ private:
     node_map<lease_record> _records;
     due_heap<lease_record> _due;
     std::vector<wanted_lease> _wanted;
-    std::vector<record*> _idle;  ///< whose entry went in this command
+    std::vector<record*> _idle;  ///< whose entry went in this command; each once
     std::vector<lease_action> _out;
     ss::timer<> _timer;
     instant _timer_at = end_of_time;

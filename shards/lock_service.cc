@@ -192,8 +192,9 @@ ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
 /// Nobody else has it here; whether anybody has it elsewhere the masters know.
 ss::future<lock_answer> lock_service::acquire_with_lease(lock_order order) {
     const auto give_up = read_clock() + lease_keeper::patience();
+    lease_keeper::kept keep(*_leases);
     while (true) {
-        const auto outcome = co_await _leases->see_to(_leases->take_wanted());
+        const auto outcome = co_await _leases->see_to(_leases->take_wanted(), keep);
         if (outcome == lease_outcome::elsewhere) {
             co_return lock_answer{};
         }
@@ -225,8 +226,11 @@ ss::future<lock_result<std::optional<instant>>> lock_service::extend(
         wanted = _leases->take_wanted();
     }
     settle(now);
-    if (!wanted.empty() && co_await _leases->see_to(std::move(wanted)) != lease_outcome::ready) {
-        co_return std::unexpected(lock_error::no_lease);
+    if (!wanted.empty()) {
+        lease_keeper::kept keep(*_leases);
+        if (co_await _leases->see_to(std::move(wanted), keep) != lease_outcome::ready) {
+            co_return std::unexpected(lock_error::no_lease);
+        }
     }
     co_return end;
 }

@@ -225,10 +225,12 @@ ss::future<> renew_over_cores(client& who, const owned_request& args, const scri
              keys = call.keys.size()](shards::lock_service& locks) -> ss::future<renewals> {
                 auto done = renew_on(locks, *script, database, args, keys);
                 shards::lease_keeper* const leases = locks.leases();
-                if (leases != nullptr && leases->has_wanted() &&
-                    co_await leases->see_to(leases->take_wanted()) !=
+                if (leases != nullptr && leases->has_wanted()) {
+                    shards::lease_keeper::kept keep(*leases);
+                    if (co_await leases->see_to(leases->take_wanted(), keep) !=
                         shards::lease_outcome::ready) {
-                    done.failed = scripts::failure{.table = shards::lock_error::no_lease};
+                        done.failed = scripts::failure{.table = shards::lock_error::no_lease};
+                    }
                 }
                 co_return done;
             });
@@ -278,6 +280,10 @@ ss::future<shards::lock_result<bool>> restore_here(shards::lock_service& locks, 
     shards::lease_keeper* const leases = locks.leases();
     // Of the leases that were there, one may have run out again before its entry was made.
     constexpr int tries_max = 10;
+    std::optional<shards::lease_keeper::kept> keep;
+    if (leases != nullptr) {
+        keep.emplace(*leases);
+    }
     for (const auto& image : images) {
         for (int tries = 0;;) {
             const auto key = named(locks, database, image.name);
@@ -292,7 +298,7 @@ ss::future<shards::lock_result<bool>> restore_here(shards::lock_service& locks, 
                 }
                 break;
             }
-            const auto outcome = co_await leases->see_to(std::move(wanted));
+            const auto outcome = co_await leases->see_to(std::move(wanted), *keep);
             if (outcome == shards::lease_outcome::ready && done) {
                 break;
             }

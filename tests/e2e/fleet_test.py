@@ -202,6 +202,26 @@ class Failures(FleetCase):
         finally:
             self.masters[2].thaw()
 
+    def test_whoever_needs_a_longer_lease_gets_it_from_slow_masters(self):
+        """The key is kept for a moment after its line is served; a command that has begun to extend it has it."""
+        proxy = self.proxy()
+        first, second = self.client(proxy), self.client(proxy)
+        first.call("LK.ACQUIRE", "k", "first", "TTL", 100)
+        second.send("LK.ACQUIRE", "k", "second", "TTL", 100, "WAIT", 0)
+        first.call("LK.RELEASE", "k", "first")
+        self.assertIsNotNone(second.read())
+        for master in self.masters[:2]:
+            master.freeze()
+        try:
+            second.send("LK.RELEASE", "k", "second")
+            second.send("SET", "k", "v", "NX", "PX", 1700)
+            time.sleep(0.03)
+        finally:
+            for master in self.masters[:2]:
+                master.thaw()
+        self.assertEqual(second.read(), 0)
+        self.assertEqual(second.read(), "OK")
+
     def test_without_a_majority_there_is_an_error_and_no_grant(self):
         proxy = self.proxy()
         client = self.client(proxy)
