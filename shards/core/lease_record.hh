@@ -31,11 +31,11 @@ public:
     const uint32_t database;
     const uint32_t stripe;
     lease held{};
-    bool is_idle = false;      ///< its entry has gone: to be looked at when the command is over
-    bool is_listed = false;    ///< among those to be looked at
-    uint32_t pins = 0;         ///< commands that are not over and need it
-    bool is_spare = false;     ///< pinned, and nobody has it: to be looked at when the pins are gone
-    bool was_awaited = false;  ///< somebody was in line for it at its last grant
+    bool is_idle = false;    ///< its entry has gone: to be looked at when the command is over
+    bool is_listed = false;  ///< among those to be looked at
+    uint32_t pins = 0;       ///< commands that are not over and need it
+    bool is_spare = false;   ///< pinned, and nobody has it: to be looked at when the pins are gone
+    bool was_awaited = false;             ///< somebody was in line for it at its last grant
     instant lingers_until = end_of_time;  ///< nobody has it: kept for a moment, see lease_keeper
 
     lease_record* next = nullptr;       ///< in its bucket; belongs to node_map
