@@ -13,7 +13,25 @@ namespace lockkeeper::proxy {
 
 namespace {
 
+/// As session::fetch_keys() does for a session on the core of its keys.
+void fetch_keys(shards::lock_service& locks, const core_batch& batch) {
+    constexpr size_t short_pipeline = 4;
+    if (batch.items.size() < short_pipeline ||
+        !locks.table().is_worth_fetching(batch.items.front().database)) {
+        return;
+    }
+    std::vector<shards::lock_key> keys;
+    keys.reserve(batch.items.size());
+    for (const auto& item : batch.items) {
+        if (const auto views = item.request.views(); views.size() > 1) {
+            keys.push_back({item.database, views[1], locks.hasher().place(views[1]).bucket});
+        }
+    }
+    locks.table().fetch(keys);
+}
+
 core_replies run_all(shards::lock_service& locks, const core_batch& batch) {
+    fetch_keys(locks, batch);
     core_replies replies;
     replies.ends.reserve(batch.items.size());
     for (const auto& item : batch.items) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 
 #include <seastar/core/coroutine.hh>
@@ -11,6 +12,7 @@
 #include <seastar/util/later.hh>
 #include <seastar/util/log.hh>
 
+#include "protocol/look_ahead.hh"
 #include "protocol/text.hh"
 #include "proxy/destination.hh"
 #include "proxy/services.hh"
@@ -248,8 +250,32 @@ ss::future<> session::finish_pending() {
     }
 }
 
+/// A deep pipeline over a large table: the memory of its keys is asked for before the first command
+/// is executed. Tells for how many commands.
+size_t session::fetch_keys(std::string_view unread) const {
+    constexpr size_t pipeline_max = 32;
+    constexpr size_t short_pipeline_bytes = 128;
+    auto& locks = all.locks.local();
+    // Keys of other cores are looked for there: see router.cc.
+    if (unread.size() < short_pipeline_bytes || ss::smp::count > 1 ||
+        !locks.table().is_worth_fetching(database)) {
+        return 0;
+    }
+    std::array<std::string_view, pipeline_max> names;
+    const size_t count = protocol::look_ahead(unread, names);
+    std::array<shards::lock_key, pipeline_max> keys;
+    for (size_t i = 0; i < count; ++i) {
+        keys[i] = {database, names[i], locks.hasher().place(names[i]).bucket};
+    }
+    locks.table().fetch({keys.data(), count});
+    return count;
+}
+
 session::pause session::execute_ready(std::string_view& unread) {
-    while (true) {
+    for (size_t fetched = 0;; fetched -= fetched > 0 ? 1 : 0) {
+        if (fetched == 0) {
+            fetched = fetch_keys(unread);
+        }
         const auto [outcome, taken] = _parser.parse(unread);
         if (outcome == protocol::request_outcome::request) {
             // The request points into these bytes: they are dropped only now that it has been

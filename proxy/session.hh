@@ -79,6 +79,7 @@ private:
     ss::future<> serve_rest(std::string_view& unread, pause why);
     static ss::future<> let_the_next_go();
     pause execute_ready(std::string_view& unread);
+    size_t fetch_keys(std::string_view unread) const;
     void execute(const protocol::request& request);
     bool refuse(const command_spec& spec, const protocol::request& request);
     void mute(size_t mark);

@@ -48,12 +48,6 @@ node_map<Node>::~node_map() {
 }
 
 template <typename Node>
-size_t node_map<Node>::bucket_of(uint64_t hash) const {
-    const size_t bucket = hash & _mask;
-    return bucket < _buckets.size() ? bucket : bucket & (_mask >> 1);
-}
-
-template <typename Node>
 void node_map<Node>::resize_mask() {
     _mask = std::bit_ceil(_buckets.size()) - 1;
 }

@@ -86,6 +86,15 @@ public:
         _leased_only = names;
     }
 
+    /// Asks for the memory that find() will read: first for all buckets, then for all entries.
+    enum class fetched : uint8_t { bucket, entry };
+    void fetch(const lock_key& key, fetched what) const {
+        const auto& held = _databases[key.database].held;
+        if (held) {
+            what == fetched::bucket ? held->map.fetch_bucket(key.hash.value)
+                                    : held->map.fetch_node(key.hash.value);
+        }
+    }
     /// Null if absent. Removes the entry if it has expired.
     lock_entry* find(const lock_key& key, instant now);
     /// The key must be absent. Null if its expiry has passed already: then it came and went.

@@ -16,6 +16,8 @@ class lease_record {
 public:
     using owner = std::unique_ptr<lease_record>;
 
+    static constexpr size_t hot_bytes = 64;  ///< see node_map::fetch_node()
+
     lease_record(const lock_key& key, uint64_t record_hash, uint32_t group)
         : database(key.database),
           stripe(group),

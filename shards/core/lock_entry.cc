@@ -1,7 +1,5 @@
 #include "shards/core/lock_entry.hh"
 
-#include <cstring>
-#include <new>
 #include <utility>
 
 #include "shards/core/allocation.hh"
@@ -18,18 +16,7 @@ lock_entry::lock_entry(const lock_key& key, payload what)
       _name_bytes(static_cast<uint32_t>(key.name.size())) {}
 
 lock_entry::owner lock_entry::make(const lock_key& key, payload value) {
-    void* const memory = ::operator new(sizeof(lock_entry) + key.name.size());
-    auto* const entry = new (memory) lock_entry(key, std::move(value));
-    if (!key.name.empty()) {
-        std::memcpy(static_cast<char*>(memory) + sizeof(lock_entry), key.name.data(),
-                    key.name.size());
-    }
-    return owner(entry);
-}
-
-void lock_entry::deleter::operator()(lock_entry* entry) const {
-    entry->~lock_entry();
-    ::operator delete(entry);
+    return make_named(key.name, key, std::move(value));
 }
 
 field_map* lock_entry::fields() {

@@ -14,13 +14,14 @@
 #include "shards/core/field_map.hh"
 #include "shards/core/holder_list.hh"
 #include "shards/core/lock_types.hh"
+#include "shards/core/named_node.hh"
 #include "shards/core/signal_list.hh"
 
 namespace lockkeeper::shards {
 
 /// One key and what it holds. Its address never changes, so buckets and the expiry heap point to
-/// it. The bytes of its name lie behind the struct, in the same allocation.
-class lock_entry {
+/// it.
+class lock_entry final : public named_node<lock_entry> {
 public:
     /// In the order of entry_kind. The rare kinds lie elsewhere, or every plain lock would pay for
     /// them.
@@ -37,14 +38,11 @@ public:
         leased = 1 << 5,    ///< the masters hold it for us
     };
 
-    struct deleter {
-        void operator()(lock_entry* entry) const;
-    };
-    using owner = std::unique_ptr<lock_entry, deleter>;
+    static constexpr size_t hot_bytes = 40;
 
     static owner make(const lock_key& key, payload value);
 
-    std::string_view name() const { return {reinterpret_cast<const char*>(this + 1), _name_bytes}; }
+    std::string_view name() const { return name_behind(*this, _name_bytes); }
     uint32_t database() const { return _database; }
     uint64_t hash() const { return _hash; }
 
@@ -74,19 +72,22 @@ public:
     /// What it takes now, about.
     size_t footprint() const;
 
-    lock_entry* next = nullptr;  ///< in its bucket; belongs to entry_map
+    payload value;
     uint64_t version = 0;        ///< belongs to keyspace
-    instant expiry{};            ///< belongs to expiry_heap; means something with has_expiry() only
-    uint32_t heap_index = not_in_heap;  ///< belongs to expiry_heap
-    uint32_t counted_bytes = 0;  ///< belongs to keyspace: what the total knows of the footprint
     uint64_t fence = 0;          ///< greater than that of every grant of this key before
     uint64_t client = 0;         ///< the connection that it was given to; 0: unknown
+    uint32_t counted_bytes = 0;  ///< belongs to keyspace: what the total knows of the footprint
     uint32_t since = 0;
-    uint16_t holds = 1;  ///< of the owner of a plain lock
+
+    // From here on what every look reads: about hot_bytes.
+    lock_entry* next = nullptr;  ///< in its bucket; belongs to entry_map
+    instant expiry{};            ///< belongs to expiry_heap; means something with has_expiry() only
+    uint32_t heap_index = not_in_heap;  ///< belongs to expiry_heap
+    uint16_t holds = 1;                 ///< of the owner of a plain lock
     uint8_t marks = 0;
-    payload value;
 
 private:
+    friend named_node<lock_entry>;
     lock_entry(const lock_key& key, payload what);
     ~lock_entry() = default;
 

@@ -2,14 +2,13 @@
 
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "shards/core/clock.hh"
 #include "shards/core/lock_policy.hh"
 #include "shards/core/lock_types.hh"
+#include "shards/core/named_node.hh"
 #include "shards/core/seats.hh"
 #include "shards/core/waiter.hh"
 
@@ -17,21 +16,19 @@ namespace lockkeeper::shards {
 
 /// Everyone who is in line for one key: those who wait, in order, and the seats of those who poll.
 /// Most keys have none. Belongs to a waiting_room.
-class lock_line : public boost::intrusive::list_base_hook<
-                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class lock_line final : public boost::intrusive::list_base_hook<
+                            boost::intrusive::link_mode<boost::intrusive::auto_unlink>>,
+                        public named_node<lock_line> {
 public:
-    using owner = std::unique_ptr<lock_line>;
+    static constexpr size_t hot_bytes = 128;
 
-    lock_line(const lock_key& key, uint64_t line_hash, const lock_policy& how)
-        : database(key.database),
-          policy(&how),
-          _key_hash(key.hash),
-          _hash(line_hash),
-          _name(key.name) {}
+    static owner make(const lock_key& key, uint64_t line_hash, const lock_policy& how) {
+        return make_named(key.name, key, line_hash, how);
+    }
 
-    std::string_view name() const { return _name; }
+    std::string_view name() const { return name_behind(*this, _name_bytes); }
     uint64_t hash() const { return _hash; }
-    lock_key key() const { return {database, _name, _key_hash}; }
+    lock_key key() const { return {database, name(), _key_hash}; }
 
     /// Nobody is in line, and nothing is remembered.
     bool is_idle(instant now) const {
@@ -42,7 +39,6 @@ public:
     const uint32_t database;
     const lock_policy* const policy;
     waiter_list queue;
-    seats polling;
     /// The lock is free and kept for somebody who polls.
     std::optional<seats::reservation> kept;
     /// After an unclean end: nobody gets it before.
@@ -50,15 +46,26 @@ public:
     /// Since when somebody has been in line, and what happened meanwhile.
     instant since{};
     uint64_t hand_offs = 0;
+    instant expiry{};  ///< when to look again; belongs to the heap
 
+    // From here on what every refusal reads: about hot_bytes.
+    seats polling;
+    uint32_t heap_index = not_in_heap;  ///< belongs to the heap
     lock_line* next = nullptr;          ///< in its bucket; belongs to node_map
-    instant expiry{};                   ///< when to look again; belongs to the heap
-    uint32_t heap_index = not_in_heap;  ///< likewise
 
 private:
+    friend named_node<lock_line>;
+    lock_line(const lock_key& key, uint64_t line_hash, const lock_policy& how)
+        : database(key.database),
+          policy(&how),
+          _name_bytes(static_cast<uint32_t>(key.name.size())),
+          _key_hash(key.hash),
+          _hash(line_hash) {}
+    ~lock_line() = default;
+
+    uint32_t _name_bytes;
     key_hash _key_hash;
     uint64_t _hash;
-    std::string _name;
 };
 
 /// Lines whose key may have come free.

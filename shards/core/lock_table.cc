@@ -298,4 +298,16 @@ bool lock_table::persist(const lock_key& key, instant now) {
     return true;
 }
 
+void lock_table::fetch(std::span<const lock_key> keys) const {
+    using enum keyspace::fetched;
+    for (const auto step : {bucket, entry}) {
+        for (const lock_key& key : keys) {
+            _keys.fetch(key, step);
+            if (_room.lines() > 0) {
+                _room.fetch(key, step);
+            }
+        }
+    }
+}
+
 }  // namespace lockkeeper::shards

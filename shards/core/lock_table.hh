@@ -126,6 +126,12 @@ public:
     /// Ends the waits of all who are in line for this key.
     void refuse_line(const lock_key& key, lock_error error, instant now);
 
+    /// Commands on these keys come next. In a large table each of them would wait for memory, one
+    /// after the other; here the processor is asked for all of it at once. Changes nothing.
+    void fetch(std::span<const lock_key> keys) const;
+    /// Whether the table is too large for a cache.
+    bool is_worth_fetching(uint32_t database) const { return _keys.size(database) > 4'096; }
+
     // What has happened meanwhile.
     void settle(instant now) { _room.settle(now); }
     /// Whatever is due by now, expire_due() excepted.

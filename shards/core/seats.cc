@@ -34,47 +34,102 @@ bool seats::seat::has_gone(instant now) const {
     return now - last > (has_given_up ? 3 : 6) * pause + 50ms;
 }
 
+// ---- where they sit -----------------------------------------------------------------------------
+
+auto seats::find(this auto& self, uint64_t token) -> decltype(&self._lone.its) {
+    if (!self._crowd) {
+        return self._lone.is_taken && self._lone.token == token ? &self._lone.its : nullptr;
+    }
+    const auto known = self._crowd->by_token.find(token);
+    return known != self._crowd->by_token.end() ? &known->second : nullptr;
+}
+
+std::optional<uint64_t> seats::token_of(uint64_t client) const {
+    if (!_crowd) {
+        return _lone.is_taken && _lone.client == client ? std::optional(_lone.token) : std::nullopt;
+    }
+    const auto last = _crowd->of_client.find(client);
+    return last != _crowd->of_client.end() ? std::optional(last->second) : std::nullopt;
+}
+
+seats::seat& seats::add(caller who) {
+    if (!_crowd && !_lone.is_taken) {
+        _lone = {.its = {}, .token = who.token, .client = who.client, .is_taken = true};
+        return _lone.its;
+    }
+    if (!_crowd) {
+        auto both = std::make_unique<crowd>();
+        both->of_client[_lone.client] = _lone.token;
+        both->by_token[_lone.token] = _lone.its;
+        _crowd = std::move(both);
+        _lone = {};
+    }
+    _crowd->of_client[who.client] = who.token;
+    return _crowd->by_token[who.token];
+}
+
+/// The same client with another token.
+seats::seat& seats::move(uint64_t from, caller to) {
+    if (!_crowd) {
+        _lone.token = to.token;
+        return _lone.its;
+    }
+    auto node = _crowd->by_token.extract(from);
+    node.key() = to.token;
+    _crowd->of_client[to.client] = to.token;
+    return _crowd->by_token.insert(std::move(node)).position->second;
+}
+
+void seats::remove(uint64_t token) {
+    if (!_crowd) {
+        _lone = {};
+        return;
+    }
+    const auto its = _crowd->by_token.find(token);
+    const auto last = _crowd->of_client.find(its->second.client);
+    if (last != _crowd->of_client.end() && last->second == token) {
+        _crowd->of_client.erase(last);
+    }
+    _crowd->by_token.erase(its);
+    if (_crowd->by_token.empty()) {
+        _crowd.reset();
+    }
+}
+
+// ---- who they are -------------------------------------------------------------------------------
+
 /// Tokens first. An unknown token from a connection that has a seat is the same client with a new
 /// token, unless that seat's token is known to be a lasting one.
 std::optional<uint64_t> seats::place_of(caller who) const {
-    if (_by_token.contains(who.token)) {
+    if (find(who.token) != nullptr) {
         return who.token;
     }
-    const auto last = _of_client.find(who.client);
-    if (last == _of_client.end()) {
-        return std::nullopt;
-    }
-    const auto its = _by_token.find(last->second);
-    return its == _by_token.end() || its->second.is_stable ? std::nullopt
-                                                           : std::optional(last->second);
+    const auto last = token_of(who.client);
+    const seat* const its = last ? find(*last) : nullptr;
+    return its == nullptr || its->is_stable ? std::nullopt : last;
 }
 
 seats::seat* seats::sit_down(caller who, instant now) {
-    if (const auto known = _by_token.find(who.token); known != _by_token.end()) {
-        known->second.is_stable = true;
-        return &known->second;
+    if (seat* const known = find(who.token)) {
+        known->is_stable = true;
+        return known;
     }
-    const auto last = _of_client.find(who.client);
-    if (last != _of_client.end()) {
-        const auto its = _by_token.find(last->second);
-        if (its != _by_token.end() && !its->second.is_stable) {
-            if (its->second.previous_token == who.token) {
+    if (const auto last = token_of(who.client)) {
+        seat* const its = find(*last);
+        if (its != nullptr && !its->is_stable) {
+            if (its->previous_token == who.token) {
                 // Two tokens in turn over one connection: two clients that share it.
-                its->second.is_stable = true;
+                its->is_stable = true;
             } else {
-                auto node = _by_token.extract(its);
-                node.mapped().previous_token = node.key();
-                node.key() = who.token;
-                last->second = who.token;
-                return &_by_token.insert(std::move(node)).position->second;
+                its->previous_token = *last;
+                return &move(*last, who);
             }
         }
     }
-    if (_by_token.size() >= seats_max) {
+    if (size() >= seats_max) {
         return nullptr;
     }
-    _of_client[who.client] = who.token;
-    seat& fresh = _by_token[who.token];
+    seat& fresh = add(who);
     fresh.since = now;
     fresh.last = now;
     return &fresh;
@@ -99,31 +154,34 @@ void seats::asked(caller who, instant now) {
 }
 
 void seats::took(caller who) {
-    const auto place = place_of(who);
-    if (!place) {
-        return;
+    if (const auto place = place_of(who)) {
+        remove(*place);
     }
-    const auto its = _by_token.find(*place);
-    const auto last = _of_client.find(its->second.client);
-    if (last != _of_client.end() && last->second == *place) {
-        _of_client.erase(last);
-    }
-    _by_token.erase(its);
 }
 
 bool seats::gave_up(uint64_t token) {
-    const auto known = _by_token.find(token);
-    if (known == _by_token.end() || known->second.always_gives_up) {
+    seat* const known = find(token);
+    if (known == nullptr || known->always_gives_up) {
         return false;
     }
-    known->second.has_given_up = true;
+    known->has_given_up = true;
     return true;
 }
 
 void seats::sweep(instant now) {
-    std::erase_if(_by_token, [now](const auto& each) { return each.second.has_gone(now); });
-    std::erase_if(_of_client,
-                  [this](const auto& each) { return !_by_token.contains(each.second); });
+    if (!_crowd) {
+        if (_lone.is_taken && _lone.its.has_gone(now)) {
+            _lone = {};
+        }
+        return;
+    }
+    auto& sitting = _crowd->by_token;
+    std::erase_if(sitting, [now](const auto& each) { return each.second.has_gone(now); });
+    std::erase_if(_crowd->of_client,
+                  [&](const auto& each) { return !sitting.contains(each.second); });
+    if (sitting.empty()) {
+        _crowd.reset();
+    }
 }
 
 std::optional<seats::reservation> seats::reserve(const lock_policy& policy, instant now) const {
@@ -132,17 +190,18 @@ std::optional<seats::reservation> seats::reserve(const lock_policy& policy, inst
 }
 
 std::optional<seats::reservation> seats::reserve_for_first(instant now) const {
-    const std::pair<const uint64_t, seat>* first = nullptr;
-    for (const auto& each : _by_token) {
-        if (each.second.is_expected(now) &&
-            (first == nullptr || each.second.since < first->second.since)) {
+    const seat* first = nullptr;
+    uint64_t whose = 0;
+    each_seat([&](uint64_t token, const seat& each) {
+        if (each.is_expected(now) && (first == nullptr || each.since < first->since)) {
             first = &each;
+            whose = token;
         }
-    }
+    });
     if (first == nullptr) {
         return std::nullopt;
     }
-    return reservation{.until = now + kept_for(first->second.pause), .token = first->first};
+    return reservation{.until = now + kept_for(first->pause), .token = whose};
 }
 
 /// For those who came first, and about at the same time: each of them wins once and then begins
@@ -150,31 +209,28 @@ std::optional<seats::reservation> seats::reserve_for_first(instant now) const {
 std::optional<seats::reservation> seats::reserve_for_starving(const lock_policy& policy,
                                                               instant now) const {
     instant first = end_of_time;
-    for (const auto& [token, each] : _by_token) {
+    each_seat([&](uint64_t, const seat& each) {
         if (each.is_expected(now) && each.starves(policy, now)) {
             first = std::min(first, each.since);
         }
-    }
+    });
     if (first == end_of_time) {
         return std::nullopt;
     }
     const instant came_by = first + policy.starvation_after;
     nanoseconds shortest = kept_max;
-    for (const auto& [token, each] : _by_token) {
+    each_seat([&](uint64_t, const seat& each) {
         if (each.is_expected(now) && each.starves(policy, now) && each.since <= came_by) {
             shortest = std::min(shortest, each.pause);
         }
-    }
+    });
     return reservation{.until = now + kept_for(shortest), .came_by = came_by};
 }
 
 bool seats::is_for(const reservation& kept, const lock_policy& policy, caller who,
                    instant now) const {
     const auto place = place_of(who);
-    if (!place) {
-        return false;
-    }
-    return is_for(kept, policy, *place, _by_token.at(*place), now);
+    return place && is_for(kept, policy, *place, *find(*place), now);
 }
 
 bool seats::is_for(const reservation& kept, const lock_policy& policy, uint64_t place,
@@ -184,18 +240,16 @@ bool seats::is_for(const reservation& kept, const lock_policy& policy, uint64_t 
 }
 
 void seats::missed(const reservation& kept, const lock_policy& policy, instant now) {
-    for (auto& [token, each] : _by_token) {
+    each_seat([&](uint64_t token, seat& each) {
         if (is_for(kept, policy, token, each, now) && now - each.last >= kept_for(each.pause)) {
             each.since = now;
         }
-    }
+    });
 }
 
 instant seats::oldest() const {
     instant first = end_of_time;
-    for (const auto& [token, each] : _by_token) {
-        first = std::min(first, each.since);
-    }
+    each_seat([&](uint64_t, const seat& each) { first = std::min(first, each.since); });
     return first;
 }
 

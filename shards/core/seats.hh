@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -34,8 +35,8 @@ struct caller {
 /// order and never a right to the lock.
 class seats {
 public:
-    bool empty() const { return _by_token.empty(); }
-    size_t size() const { return _by_token.size(); }
+    bool empty() const { return size() == 0; }
+    size_t size() const { return _crowd ? _crowd->by_token.size() : _lone.is_taken ? 1 : 0; }
 
     /// It asked and was refused.
     void asked(caller who, instant now);
@@ -72,9 +73,9 @@ public:
     };
     template <typename Visit>
     void for_each(Visit visit) const {
-        for (const auto& [token, one] : _by_token) {
+        each_seat([&](uint64_t, const seat& one) {
             visit(view{one.client, one.since, one.last, one.pause_known()});
-        }
+        });
     }
 
 private:
@@ -108,9 +109,36 @@ private:
     std::optional<reservation> reserve_for_first(instant now) const;
     std::optional<reservation> reserve_for_starving(const lock_policy& policy, instant now) const;
 
-    std::unordered_map<uint64_t, seat> _by_token;
-    /// By connection: the token that it brought last.
-    std::unordered_map<uint64_t, uint64_t> _of_client;
+    /// Null if nobody sits there.
+    auto find(this auto& self, uint64_t token) -> decltype(&self._lone.its);
+    /// The token that this connection brought last.
+    std::optional<uint64_t> token_of(uint64_t client) const;
+    seat& add(caller who);
+    seat& move(uint64_t from, caller to);
+    void remove(uint64_t token);
+    void each_seat(this auto& self, auto visit) {
+        if (self._crowd) {
+            for (auto& [token, one] : self._crowd->by_token) {
+                visit(token, one);
+            }
+        } else if (self._lone.is_taken) {
+            visit(self._lone.token, self._lone.its);
+        }
+    }
+
+    struct crowd {
+        std::unordered_map<uint64_t, seat> by_token;
+        /// By connection: the token that it brought last.
+        std::unordered_map<uint64_t, uint64_t> of_client;
+    };
+    /// Nearly all keys that anybody polls are polled by one: it sits here, without any map.
+    struct {
+        seat its{};
+        uint64_t token = 0;
+        uint64_t client = 0;  ///< that took the seat
+        bool is_taken = false;
+    } _lone;
+    std::unique_ptr<crowd> _crowd;  ///< if there is one, all sit there
 };
 
 }  // namespace lockkeeper::shards

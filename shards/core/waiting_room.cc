@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// How often the seats of a line are looked through for those who do not ask any more.
-constexpr auto sweep_interval = 1s;
+constexpr auto sweep_interval = 3s;
 
 /// When the first in line was refused for another reason than a holder (just started, no fence, no
 /// memory).
@@ -54,8 +54,7 @@ lock_line* waiting_room::open(const lock_key& key, instant now) {
         return nullptr;
     }
     _due.reserve(_lines.size() + 1);  // each line can be looked at again, whatever happens
-    lock_line& fresh =
-        _lines.insert(std::make_unique<lock_line>(key, hash_of(key), _policies.of(key.name)));
+    lock_line& fresh = _lines.insert(lock_line::make(key, hash_of(key), _policies.of(key.name)));
     fresh.since = now;
     return &fresh;
 }

@@ -45,6 +45,12 @@ public:
                  waiting_room_options options)
         : _keys(keys), _grants(grants), _policies(policies), _options(options) {}
 
+    /// Asks for the memory that the door will read, as keyspace::fetch() does.
+    void fetch(const lock_key& key, keyspace::fetched what) const {
+        what == keyspace::fetched::bucket ? _lines.fetch_bucket(hash_of(key))
+                                          : _lines.fetch_node(hash_of(key));
+    }
+
     // At the door.
     /// The key is absent: whether somebody who will not wait may have it now.
     bool may_take(const lock_key& key, caller who, instant now);
