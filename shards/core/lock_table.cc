@@ -70,7 +70,8 @@ lock_result<set_outcome> lock_table::set(const set_request& request, instant now
             taken_again(*entry, request, now);
             outcome.stored = true;
         } else if (only_if_absent) {
-            was_refused(request.key, request.client, request.value, now);
+            _room.refused(request.key, entry,
+                          caller::of(request.key, request.client, request.value), now);
         }
         return outcome;
     }
