@@ -175,15 +175,15 @@ ss::future<> session::serve_commands() {
             first_heard = last_heard;
         }
         all.counted.bytes_in += bytes.size();
+        // The common case: whole commands, executed where the socket put them.
+        std::string_view unread(bytes.get(), bytes.size());
+        if (!_unread.empty()) {
+            unread = _unread.append(unread);
+        }
+        co_await serve_batch(unread, bytes);
         if (_unread.empty()) {
-            // The common case: whole commands, executed where the socket put them.
-            std::string_view unread(bytes.get(), bytes.size());
-            co_await serve_batch(unread);
             _unread = unread;
         } else {
-            _unread.append(bytes.get(), bytes.size());
-            std::string_view unread = _unread;
-            co_await serve_batch(unread);
             _unread.erase(0, _unread.size() - unread.size());
         }
         unexecuted = _unread.size();
@@ -197,13 +197,19 @@ ss::future<> session::serve_commands() {
 /// Nearly always everything is done at once and one write ends it: that takes no coroutine. The
 /// write comes after the batches of all other connections that have something to read now: then the
 /// clients wake up together and not one by one, which is half of the kernel's work.
-ss::future<> session::serve_batch(std::string_view& unread) {
+ss::future<> session::serve_batch(std::string_view& unread, ss::temporary_buffer<char>& bytes) {
     _taken_last.clear();
     const uint64_t told = all.locks.local().waits_ended();
     const pause why = execute_ready(unread);
     if (why == pause::need_bytes && _gaps.empty() && !_slow) {
         auto given_way = told == all.locks.local().waits_ended() ? ss::yield() : let_the_next_go();
         return std::move(given_way).then([this] { return write_replies(); });
+    }
+    if (_unread.empty()) {
+        // It may wait for long: the buffer is large, and what is left to do of it usually nothing.
+        _unread = unread;
+        unread = _unread;
+        bytes = {};
     }
     return serve_rest(unread, why);
 }

@@ -75,7 +75,7 @@ private:
     ss::future<> serve_commands();
     ss::future<ss::temporary_buffer<char>> read();
     ss::future<> leave_locks();
-    ss::future<> serve_batch(std::string_view& unread);
+    ss::future<> serve_batch(std::string_view& unread, ss::temporary_buffer<char>& bytes);
     ss::future<> serve_rest(std::string_view& unread, pause why);
     static ss::future<> let_the_next_go();
     pause execute_ready(std::string_view& unread);
