@@ -377,22 +377,34 @@ BOOST_AUTO_TEST_CASE(a_line_is_gone_with_the_last_of_its_waiters) {
     BOOST_TEST(!desk.table.next_due().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(thousands_wait_and_are_served_in_order) {
+BOOST_AUTO_TEST_CASE(a_hundred_thousand_wait_and_are_served_in_order) {
+    constexpr size_t keys = 10;
+    constexpr size_t per_key = 10'000;
     lock_desk desk;
-    desk.take("k", "holder");
+    std::vector<std::string> holders(keys, "holder");
+    for (size_t key = 0; key < keys; ++key) {
+        desk.take(std::to_string(key), "holder");
+    }
     std::vector<std::unique_ptr<place>> all;
-    for (int i = 0; i < 5'000; ++i) {
-        all.push_back(std::make_unique<place>("w" + std::to_string(i), wish{.client = 2},
-                                              start + 1h + std::chrono::seconds(5'000 - i)));
-        desk.wait(*all.back(), "k");
+    for (size_t i = 0; i < keys * per_key; ++i) {
+        all.push_back(
+            std::make_unique<place>("w" + std::to_string(i), wish{.client = 2},
+                                    start + 1h + std::chrono::seconds(keys * per_key - i)));
+        desk.wait(*all.back(), std::to_string(i % keys));
     }
-    std::string holder = "holder";
-    for (int i = 0; i < 5'000; ++i) {
-        desk.release("k", holder);
+    BOOST_TEST(desk.table.waiters() == keys * per_key);
+    for (size_t i = 0; i < keys * per_key; ++i) {
+        desk.release(std::to_string(i % keys), holders[i % keys]);
         const waiter* const next = desk.table.take_ended();
-        BOOST_REQUIRE(next == all[static_cast<size_t>(i)].get());
-        holder = next->owner;
+        BOOST_REQUIRE(next == all[i].get());
+        holders[i % keys] = next->owner;
     }
+    for (size_t key = 0; key < keys; ++key) {
+        desk.release(std::to_string(key), holders[key]);
+    }
+    BOOST_TEST(desk.table.waiters() == 0);
+    BOOST_TEST(desk.table.lines() == 0);
+    BOOST_TEST(!desk.table.next_due().has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
