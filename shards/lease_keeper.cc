@@ -7,6 +7,7 @@
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/sleep.hh>
 #include <seastar/core/when_all.hh>
+#include <seastar/coroutine/maybe_yield.hh>
 #include <stdexcept>
 
 #include "shards/read_clock.hh"
@@ -151,6 +152,19 @@ void lease_keeper::after(record& one, instant now) {
     _table.lease_changed(key);
 }
 
+void lease_keeper::count_change(const record& one, phase before, instant now) {
+    const phase state = one.held.state();
+    if (state == before) {
+        return;
+    }
+    if (before == phase::acquiring && state == phase::held) {
+        _counted.count_won(now - one.began);
+    }
+    _counted.elsewhere += before == phase::acquiring && state == phase::elsewhere ? 1 : 0;
+    _counted.unreachable += before == phase::acquiring && state == phase::unreachable ? 1 : 0;
+    _counted.lost += before == phase::held && state == phase::lost ? 1 : 0;
+}
+
 template <typename Work>
 void lease_keeper::on_answer(const lock_key& key, Work work) {
     record* const one = find(key);
@@ -162,6 +176,7 @@ void lease_keeper::on_answer(const lock_key& key, Work work) {
     const auto valid = one->held.valid_until();
     const bool extending = one->held.is_extending();
     with(*one, now, work);
+    count_change(*one, before, now);
     if (one->held.state() != before || one->held.valid_until() != valid ||
         one->held.is_extending() != extending) {
         after(*one, now);
@@ -228,6 +243,7 @@ void lease_keeper::on_due() {
             look_at(one);
         }
         with(one, now, [](lease& held, const lease_turn& turn) { held.on_time(turn); });
+        count_change(one, before, now);
         const phase state = one.held.state();
         if ((state == phase::elsewhere || state == phase::unreachable || state == phase::lost) &&
             state == before) {
@@ -415,6 +431,24 @@ void lease_keeper::give_back_idle(instant now) {
     }
 }
 
+ss::future<lease_survey> lease_keeper::survey() const {
+    lease_survey seen;
+    const auto now = read_clock();
+    for (uint64_t at = 0; at != node_map<lease_record>::end_of_positions;) {
+        at = _records.visit_bucket(at, [&](const lease_record& one) {
+            if (one.held.state() != phase::held) {
+                return;
+            }
+            const unsigned masters = _groups[one.stripe]->rules().masters;
+            const bool is_bare = masters > 1 && one.held.holders().size() <= quorum_of(masters);
+            seen +=
+                {.held = 1, .bare = is_bare ? 1U : 0U, .shortest = one.held.valid_until() - now};
+        });
+        co_await ss::coroutine::maybe_yield();
+    }
+    co_return seen;
+}
+
 void lease_keeper::release_all(instant now) {
     std::vector<record*> all;
     for (uint64_t at = 0; at != node_map<lease_record>::end_of_positions;) {
@@ -497,10 +531,12 @@ ss::future<lease_outcome> lease_keeper::see_to_one(wanted_lease wanted) {
 /// A round for somebody who wants the key until then.
 void lease_keeper::begin(record& one, instant until, instant now) {
     const auto& rules = _groups[one.stripe]->rules();
+    one.began = now;
     with(one, now, [&](lease& held, const lease_turn& turn) {
         held.acquire(until == end_of_time ? rules.untimed : until - now,
                      {random_number(), random_number()}, turn);
     });
+    count_change(one, phase::acquiring, now);
 }
 
 void lease_keeper::pursue(std::vector<wanted_lease> wanted, instant now) {

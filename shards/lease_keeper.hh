@@ -12,6 +12,7 @@
 
 #include "shards/core/entry_map.hh"
 #include "shards/core/expiry_heap.hh"
+#include "shards/core/lease_counters.hh"
 #include "shards/core/lease_record.hh"
 #include "shards/core/lease_source.hh"
 #include "shards/core/lock_table.hh"
@@ -91,6 +92,9 @@ public:
     }
 
     size_t size() const { return _records.size(); }
+    const lease_counters& counted() const { return _counted; }
+    /// Looks at all of them, a few at a time.
+    ss::future<lease_survey> survey() const;
 
     // lease_source
     std::optional<uint64_t> fence(const lock_key& key, instant until, instant now) override;
@@ -121,6 +125,7 @@ private:
     template <typename Work>
     void on_answer(const lock_key& key, Work work);
     void after(record& one, instant now);
+    void count_change(const record& one, lease::phase before, instant now);
     void look_at(record& one);
     void pin(const wanted_lease& what, kept& keep);
     void unpin(record& one);
@@ -147,6 +152,7 @@ private:
     instant _timer_at = end_of_time;
     std::array<uint64_t, 64> _random{};
     size_t _random_left = 0;
+    lease_counters _counted;
     bool _may_ask = true;
     bool _stopped = false;
 };

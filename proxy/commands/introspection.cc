@@ -12,6 +12,7 @@
 #include "proxy/command.hh"
 #include "proxy/commands/subcommands.hh"
 #include "proxy/expiry.hh"
+#include "proxy/fleet_report.hh"
 #include "proxy/lock_report.hh"
 #include "proxy/process.hh"
 #include "proxy/services.hh"
@@ -35,6 +36,7 @@ struct totals {
     statistics counted;
     shards::table_stats locks;
     lock_report lock_traffic;
+    fleet_report masters;
     std::array<uint64_t, 64> keys_by_database{};
     uint64_t clients = 0;
     uint64_t blocked = 0;
@@ -203,6 +205,10 @@ std::string info_locks(const client&, const totals& all) {
     return info_text(all.lock_traffic);
 }
 
+std::string info_fleet(const client&, const totals& all) {
+    return info_text(all.masters);
+}
+
 std::string info_cluster(const client&, const totals&) {
     return "cluster_enabled:0\r\n";
 }
@@ -249,6 +255,7 @@ constexpr info_section sections[] = {
     {"Cluster", true, info_cluster},
     {"Keyspace", true, info_keyspace},
     {"Locks", true, info_locks},
+    {"Fleet", true, info_fleet},
     {"Limits", false, info_limits},
 };
 
@@ -269,6 +276,7 @@ bool is_wanted(const info_section& section, const owned_request& args) {
 ss::future<> info(client& who, owned_request args) {
     totals all = co_await collect(who);
     all.lock_traffic = co_await report_locks(who.all);
+    all.masters = co_await report_fleet(who.all);
     std::string text;
     for (const info_section& section : sections) {
         if (is_wanted(section, args)) {

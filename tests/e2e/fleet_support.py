@@ -60,6 +60,12 @@ def masters_of(port):
         return seen
 
 
+def fleet_info(client):
+    """INFO fleet as a map of numbers."""
+    lines = client.call("INFO", "fleet").decode().split("\r\n")
+    return {name: int(value) for name, _, value in (line.partition(":") for line in lines) if value}
+
+
 def state_of(proxy, master):
     return masters_of(proxy.port)[master.port]["state"].decode()
 

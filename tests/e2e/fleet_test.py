@@ -7,7 +7,8 @@ import threading
 import time
 import unittest
 
-from fleet_support import (NO_QUORUM, SHORT_LEASES, Master, masters_of, proxy_on, state_of, wait_until)
+from fleet_support import (NO_QUORUM, SHORT_LEASES, Master, fleet_info, masters_of, proxy_on, state_of,
+                           wait_until)
 from native_support import as_map
 from support import Client, Error, Lockkeeper, Redis, encode, free_port, main, stripe_of
 
@@ -45,6 +46,27 @@ class OneProxy(FleetCase):
             self.assertEqual(client.call("GET", "k"), b"me")
             self.assertEqual(client.call("DEL", "k"), 1)
             wait_until(lambda: self.on_masters("EXISTS", "k") == [0, 0, 0], "all have let it go")
+
+    def test_info_tells_of_rounds_and_leases(self):
+        client = self.client(self.proxy(cores=2))
+        before = fleet_info(client)
+        self.assertEqual({name: before[name] for name in ("stripes", "masters", "masters_voting", "leases")},
+                         {"stripes": 1, "masters": 3, "masters_voting": 3, "leases": 0})
+        self.assertEqual(before["shortest_lease_ms"], -1)
+        for number in range(10):
+            client.call("SET", f"k{number}", "me", "NX", "PX", 1500)
+        self.assertEqual(self.masters[0].call("SET", "taken", "by another", "PX", 5000), "OK")
+        self.assertEqual(self.masters[1].call("SET", "taken", "by another", "PX", 5000), "OK")
+        self.assertIsNone(client.call("SET", "taken", "me", "NX", "PX", 1500))
+        after = fleet_info(client)
+        self.assertEqual((after["leases"], after["rounds_won"]), (10, 10))
+        self.assertGreaterEqual(after["rounds_elsewhere"], 1)
+        self.assertTrue(0 < after["shortest_lease_ms"] <= 2000, after)
+        self.assertTrue(0 < after["round_us_p50"] <= after["round_us_p99"] <= after["round_us_max"], after)
+        self.masters[2].kill_process()
+        client.call("SET", "with two", "me", "NX", "PX", 1500)
+        wait_until(lambda: fleet_info(client)["masters_voting"] == 2, "one does not vote")
+        self.assertGreaterEqual(fleet_info(client)["leases_at_bare_quorum"], 1)
 
     def test_databases_are_separate(self):
         client = self.client(self.proxy())
