@@ -68,6 +68,12 @@ class OneProxy(FleetCase):
         wait_until(lambda: fleet_info(client)["masters_voting"] == 2, "one does not vote")
         self.assertGreaterEqual(fleet_info(client)["leases_at_bare_quorum"], 1)
 
+    def test_fence_counters_are_found_without_a_search(self):
+        self.proxy()
+        tables = [key for key in self.masters[0].call("KEYS", "*") if key.endswith(b"fence")]
+        self.assertEqual(len(tables), 1)
+        self.assertEqual(self.on_masters("OBJECT", "ENCODING", tables[0]), [b"hashtable"] * 3)
+
     def test_databases_are_separate(self):
         client = self.client(self.proxy())
         self.assertEqual(client.call("SET", "k", "zero", "NX", "PX", 1000), "OK")
