@@ -15,61 +15,68 @@ namespace {
 
 using shards::lease_outcome;
 
-/// Runs it once. What it wants of the masters.
-std::vector<shards::wanted_lease> run_once(shards::lock_service& locks,
-                                           const core_batch::item& item, protocol::output& bytes) {
+bool are_covers(const std::vector<shards::wanted_lease>& wanted) {
+    return std::ranges::all_of(wanted, &shards::wanted_lease::is_cover);
+}
+
+leased_attempt try_item(shards::lock_service& locks, const core_batch::item& item,
+                        protocol::output& bytes) {
     const auto views = item.request.views();
     const protocol::request request{views};
-    const size_t mark = bytes.size();
     protocol::reply_writer writer(bytes, item.spoken);
-    const auto now = shards::read_clock();
-    try {
-        if (item.spec->flags & flag_grows && memory_is_short()) {
-            reply_out_of_memory(writer);
-        } else {
-            item.spec->on_keys({request, item.database, locks, now, writer, item.client});
-        }
-    } catch (const std::bad_alloc&) {
-        bytes.truncate(mark);
-        reply_out_of_memory(writer);
-    }
-    auto wanted = locks.leases()->take_wanted();
-    locks.settle(now);
-    return wanted;
+    return try_leased(*item.spec,
+                      {request, item.database, locks, shards::read_clock(), writer, item.client},
+                      bytes);
+}
+
+void refuse(const core_batch::item& item, protocol::output& bytes) {
+    protocol::reply_writer writer(bytes, item.spoken);
+    reply_lock_error(writer, shards::lock_error::no_lease);
 }
 
 ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
                      protocol::output& bytes, turn whose) {
-    shards::lease_keeper::kept keep(*locks.leases());
+    shards::lease_keeper& leases = *locks.leases();
+    shards::lease_keeper::kept keep(leases);
     const auto began = shards::read_clock();
-    for (bool is_last = false;;
-         is_last = shards::read_clock() - began > locks.leases()->patience()) {
+    if (!item.wanted.empty()) {
+        const auto outcome = co_await leases.see_to(item.wanted, keep);
+        if (item.answer && outcome == lease_outcome::ready) {
+            bytes.append(*item.answer);
+            co_return;
+        }
+        if (item.answer || outcome == lease_outcome::unreachable) {
+            refuse(item, bytes);
+            co_return;
+        }
+    }
+    const size_t mark = bytes.size();
+    for (bool is_last = false;; is_last = shards::read_clock() - began > leases.patience()) {
         const bool takes_turn = whose == turn::wait_for_it && !locks.turn_is_free();
         if (takes_turn) {
             co_await locks.take_turn();
         }
         // The last time, what somebody else has had a moment ago is taken for his still.
-        locks.leases()->ask_masters(!is_last);
-        auto wanted = run_once(locks, item, bytes);
-        locks.leases()->ask_masters(true);
+        leases.ask_masters(!is_last);
+        auto tried = try_item(locks, item, bytes);
+        leases.ask_masters(true);
         if (takes_turn) {
             locks.give_turn();
         }
-        if (wanted.empty()) {
+        if (tried.how == leased_attempt::end::answered) {
             co_return;
         }
-        const bool is_done = std::ranges::all_of(wanted, &shards::wanted_lease::is_cover);
-        const auto outcome = co_await locks.leases()->see_to(std::move(wanted), keep);
+        const auto outcome = co_await leases.see_to(std::move(tried.wanted), keep);
+        const bool is_done = tried.how == leased_attempt::end::uncovered;
         if (is_done && outcome == lease_outcome::ready) {
             co_return;
         }
-        bytes.truncate(0);
         if (is_done || is_last || outcome == lease_outcome::unreachable) {
             break;
         }
     }
-    protocol::reply_writer writer(bytes, item.spoken);
-    reply_lock_error(writer, shards::lock_error::no_lease);
+    bytes.truncate(mark);
+    refuse(item, bytes);
 }
 
 ss::future<> wait_for_all(std::vector<ss::future<>>& under_way) {
@@ -89,7 +96,38 @@ ss::future<> wait_for_all(std::vector<ss::future<>>& under_way) {
 
 }  // namespace
 
+leased_attempt try_leased(const command_spec& spec, const key_call& call, protocol::output& bytes) {
+    const size_t mark = bytes.size();
+    try {
+        if (spec.flags & flag_grows && memory_is_short()) {
+            reply_out_of_memory(call.reply);
+        } else {
+            spec.on_keys(call);
+        }
+    } catch (const std::bad_alloc&) {
+        bytes.truncate(mark);
+        reply_out_of_memory(call.reply);
+    }
+    leased_attempt tried{.how = leased_attempt::end::answered,
+                         .wanted = call.locks.leases()->take_wanted()};
+    call.locks.settle(call.now);
+    if (!tried.wanted.empty()) {
+        tried.how = are_covers(tried.wanted) ? leased_attempt::end::uncovered
+                                             : leased_attempt::end::not_run;
+    }
+    if (tried.how == leased_attempt::end::not_run) {
+        bytes.truncate(mark);
+    }
+    return tried;
+}
+
 ss::future<core_replies> run_leased(shards::lock_service& locks, core_batch batch, turn whose) {
+    if (batch.items.size() == 1) {
+        core_replies only;
+        co_await run_one(locks, batch.items.front(), only.bytes, whose);
+        only.ends.push_back(only.bytes.size());
+        co_return only;
+    }
     std::vector<protocol::output> written(batch.items.size());
     std::vector<ss::future<>> under_way;
     std::set<std::string, std::less<>> busy;

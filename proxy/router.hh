@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <seastar/core/future.hh>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "protocol/reply_writer.hh"
 #include "proxy/command.hh"
 #include "proxy/owned_request.hh"
+#include "shards/lease_keeper.hh"
 
 namespace lockkeeper::proxy {
 
@@ -22,6 +25,10 @@ struct core_batch {
         protocol::version spoken;
         owned_request request;
         uint64_t client = 0;
+        /// What it lacked when it was tried. If it has an answer it has been carried out, and the
+        /// answer is true as soon as the masters hold what it has moved.
+        std::vector<shards::wanted_lease> wanted{};
+        std::optional<std::string> answer{};
     };
     std::vector<item> items;
 };

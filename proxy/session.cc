@@ -15,6 +15,7 @@
 #include "protocol/look_ahead.hh"
 #include "protocol/text.hh"
 #include "proxy/destination.hh"
+#include "proxy/leased_run.hh"
 #include "proxy/services.hh"
 #include "proxy/upstream.hh"
 #include "shards/background.hh"
@@ -471,7 +472,8 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
     if (spec.flags & flag_takes_lock && _taken_last.size() < remembered) {
         _taken_last.emplace_back(database, request[1]);
     }
-    if (core == ss::this_shard_id() && locks.turn_is_free() && locks.leases() == nullptr) {
+    const bool can_run = core == ss::this_shard_id() && locks.turn_is_free();
+    if (can_run && locks.leases() == nullptr) {
         if (spec.flags & flag_grows && memory_is_short()) {
             return reply_out_of_memory(reply);
         }
@@ -480,12 +482,28 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
         locks.settle(now);
         return;
     }
+    // What is sent earlier is carried out earlier.
+    leased_attempt tried{.how = leased_attempt::end::not_run};
+    const size_t mark = output.size();
+    if (can_run && _gaps.empty()) {
+        tried =
+            try_leased(spec, {request, database, locks, shards::read_clock(), reply, id}, output);
+        if (tried.how == leased_attempt::end::answered) {
+            return;
+        }
+    }
+    std::optional<std::string> answer;
+    if (tried.how == leased_attempt::end::uncovered) {
+        answer.emplace(output.view().substr(mark));
+        output.truncate(mark);
+    }
     if (_for_cores.empty()) {
         _for_cores.resize(ss::smp::count);
     }
     auto& items = _for_cores[core].items;
     _gaps.push_back({output.size(), core, items.size(), replies != reply_mode::on});
-    items.push_back({&spec, database, reply.spoken(), owned_request(request), id});
+    items.push_back({&spec, database, reply.spoken(), owned_request(request), id,
+                     std::move(tried.wanted), std::move(answer)});
 }
 
 void session::run_slowly(const command_spec* spec, const protocol::request& request,
