@@ -7,11 +7,16 @@ All in one run on the same five redis-servers, in turns, repeated; ratios are ta
                   Lockkeeper on five masters; commands that a master carried out per critical section
   distinct keys   acquire and release, 200 connections, nobody waits: RedLock of the clients against Lockkeeper on five
                   masters; SET NX and compare-and-delete at one redis-server against Lockkeeper on that one
+  failures        how long 50 clients wait for distinct keys while a minority is frozen, from its first moment on; how long
+                  an error takes when a majority is, and how long after its end locks are given again
 """
 
+import signal
 import subprocess
+import threading
+import time
 
-from common import Client, Lockkeeper, Redis, arguments, json, machine, median, parse, progress, spread, sys
+from common import Client, Error, Lockkeeper, Redis, arguments, json, machine, median, parse, progress, spread, sys
 
 from support import stripe_of
 
@@ -44,6 +49,50 @@ def proxy_on(masters):
     return proxy
 
 
+def freeze(masters):
+    for master in masters:
+        master.signal(signal.SIGSTOP)
+
+
+def thaw(masters):
+    for master in masters:
+        master.signal(signal.SIGCONT)
+
+
+def with_minority_frozen(options, fleet, masters):
+    """99th percentile and most of the waits, in ms; two of five freeze while the load runs, and stay so."""
+    freezing = threading.Timer(1.0, freeze, [masters[:2]])
+    freezing.start()
+    try:
+        report = run(options, [fleet], "--protocol", "set-nx", "--mode", "uncontended", "--clients", 50)
+    finally:
+        freezing.join()
+        thaw(masters[:2])
+    return report["wait_us"]["p99"] / 1000, report["wait_us"]["max"] / 1000
+
+
+def with_majority_frozen(fleet, masters):
+    """How long errors take, and how long it is until locks are given again; in ms."""
+    errors = []
+    with Client(fleet.port) as client:
+        freeze(masters[:3])
+        try:
+            for number in range(10):
+                began = time.monotonic()
+                answer = client.call("SET", f"lock:{number}", "me", "NX", "PX", 5000)
+                assert isinstance(answer, Error) and "NOQUORUM" in str(answer), answer
+                errors.append((time.monotonic() - began) * 1000)
+        finally:
+            thaw(masters[:3])
+        began = time.monotonic()
+        while client.call("SET", "lock:again", "me", "NX", "PX", 5000) != "OK":
+            assert time.monotonic() - began < 60, "it did not recover"
+            time.sleep(0.01)
+        again = (time.monotonic() - began) * 1000
+        client.call("DEL", "lock:again")
+    return errors, again
+
+
 def show(title, rates, base):
     print(title)
     for name, values in rates.items():
@@ -65,6 +114,7 @@ def main():
     embedded.wait_until_ready()
     fleet, single = proxy_on(masters), proxy_on([alone])
     hot, spent, five, one = {}, [], {}, {}
+    waits, errors, recoveries = [], [], []
     try:
         for number in range(options.rounds):
             progress(f"round {number + 1} of {options.rounds}")
@@ -83,6 +133,10 @@ def main():
             for name, servers in (("redis-server", [alone]), ("Lockkeeper on that one", [single])):
                 report = run(options, servers, "--protocol", "set-nx", "--mode", "uncontended", "--clients", 200)
                 one.setdefault(name, []).append(report["sections_per_s"])
+            waits.append(with_minority_frozen(options, fleet, masters))
+            took, again = with_majority_frozen(fleet, masters)
+            errors += took
+            recoveries.append(again)
     finally:
         progress("")
         for server in (embedded, fleet, single, alone, *masters):
@@ -92,6 +146,10 @@ def main():
           f" commands of masters per section: {median(spent):.4f} ({spread(spent, '{:.4f}')})")
     show("distinct keys, 200 connections, five masters", five, "RedLock of the clients")
     show("distinct keys, 200 connections, one master", one, "redis-server")
+    print(f"failures\n  two of five frozen: waits p99 {median([p99 for p99, _ in waits]):.1f} ms"
+          f" ({spread([p99 for p99, _ in waits], '{:.1f}')}), longest {max(most for _, most in waits):.1f} ms\n"
+          f"  three of five frozen: an error after {median(errors):.0f} ms ({spread(errors, '{:.0f}')});"
+          f" a lock {median(recoveries):.0f} ms after they are back ({spread(recoveries, '{:.0f}')})")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the benchmarks: all of them, or those that are named. docs/performance.md tells what they print.
-#   bench/run.sh [parser] [lock-table] [beside-redis] [memtier] [hot-key] [memory]
+#   bench/run.sh [parser] [lock-table] [beside-redis] [memtier] [hot-key] [fleet] [memory]
 # Every run of the load generator is also kept as a JSON line in bench/results.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,17 +35,22 @@ hot_key() {
     python3 -B bench/hot_key.py "$lockkeeper" --json "$results"
 }
 
+fleet() {
+    echo "== locks on masters: beside RedLock of the clients, beside memory, and with masters frozen =="
+    python3 -B bench/fleet.py "$lockkeeper"
+}
+
 memory() {
     echo "== memory of locks, connections and waiters =="
     python3 -B bench/memory.py "$lockkeeper"
 }
 
-[ $# -gt 0 ] || set -- parser lock-table beside-redis memtier hot-key memory
+[ $# -gt 0 ] || set -- parser lock-table beside-redis memtier hot-key fleet memory
 for name in "$@"; do
     case $name in
-    parser | lock-table | beside-redis | memtier | hot-key | memory) ;;
+    parser | lock-table | beside-redis | memtier | hot-key | fleet | memory) ;;
     *)
-        echo "bench/run.sh: no benchmark '$name'; there are parser, lock-table, beside-redis, memtier, hot-key and memory" >&2
+        echo "bench/run.sh: no benchmark '$name'; there are parser, lock-table, beside-redis, memtier, hot-key, fleet and memory" >&2
         exit 2
         ;;
     esac
