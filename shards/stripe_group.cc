@@ -278,12 +278,20 @@ ss::future<> stripe_group::greet(uint32_t index) {
         one.standing.on_failed_step(read_clock());
         co_return;
     }
+    // A step is seen against an earlier look only: the first one comes before the first vote.
+    const auto shown =
+        co_await look_at_clock(who, {.timeout = patience, .only_on = one.generation});
+    if (!shown) {
+        one.standing.on_failed_step(read_clock());
+        co_return;
+    }
     // Asked and told in one step: of two that are the same, one finds the other.
     facts.same_as_another = std::ranges::any_of(_voters, [&](const auto& other) {
         return other.get() != &one && other->whom.run_id == one.whom.run_id &&
                other->standing.status() != admission::state::disconnected;
     });
     one.standing.on_handshake(facts, read_clock());
+    on_clock(who, one.generation, *shown);
     note_standing(index);
     send_pending(index);
 }

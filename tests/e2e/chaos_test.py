@@ -17,7 +17,7 @@ import threading
 import time
 import unittest
 
-from fleet_support import Master, wait_until
+from fleet_support import Master, SteppedClock, wait_until
 from lock_history import Grant, violations
 from native_support import as_map
 from relay import Relay
@@ -28,7 +28,8 @@ SECONDS = float(os.environ.get("CHAOS_SECONDS", "20"))
 
 KEYS = ["a", "b", "c"]
 TTL = 1000
-LEASES = "leases: {max_ttl: 2s, slack: 300ms, untimed: 1s}\n"
+LONGEST_LEASE = 2
+LEASES = f"leases: {{max_ttl: {LONGEST_LEASE}s, slack: 300ms, untimed: 1s}}\n"
 
 
 class Proxy:
@@ -118,7 +119,8 @@ class World:
     def __init__(self, test, seed):
         self.test = test
         self.random = random.Random(seed)
-        self.masters = [test.enterContext(Master("--enable-debug-command", "yes")) for _ in range(3)]
+        self.masters = [test.enterContext(Master("--enable-debug-command", "yes", clock=SteppedClock()))
+                        for _ in range(3)]
         self.proxies = []
         self.relays = [test.enterContext(Relay(master.port, lambda: [proxy.pid for proxy in self.proxies]))
                        for master in self.masters]
@@ -231,9 +233,17 @@ class World:
         self.pause(0.01, 0.2)
         master.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 
+    def clock_of_a_master_jumps(self):
+        # On a lease that only a majority has, a clock would be the second failure.
+        self.wait_for_votes(3)
+        time.sleep(LONGEST_LEASE)
+        self.masters[self.any_master()].clock.step(self.random.choice((-1, 1)) * self.random.randrange(100, 30_000))
+        self.pause(1.2, 1.5)  # it is asked for its time once a second
+        self.wait_for_votes(3)
+
     FAULTS = [master_crashes, master_freezes, majority_freezes, master_is_flushed, proxy_is_cut_off, replies_are_lost,
               connections_are_reset, proxy_crashes, proxy_is_paused, master_becomes_a_replica, master_begins_to_evict,
-              master_is_busy, scripts_and_clients_are_dropped, all_masters_crash]
+              master_is_busy, scripts_and_clients_are_dropped, all_masters_crash, clock_of_a_master_jumps]
 
     # ---- a run ---------------------------------------------------------------------------------------------------
 

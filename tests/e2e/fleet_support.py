@@ -1,10 +1,13 @@
 """What the tests of fleets share: masters that can be stopped and come back, and a look at how they fare."""
 
+import os
 import signal
+import struct
+import tempfile
 import time
 
 from native_support import as_map
-from support import PATIENCE, Client, Error, Lockkeeper, Redis, stripe_of
+from support import PATIENCE, Client, Error, Lockkeeper, Redis, lockkeeper_binary, stripe_of
 
 NO_QUORUM = Error("ERR NOQUORUM a majority of the masters could not be won for this key")
 
@@ -20,12 +23,29 @@ def wait_until(condition, what):
     return value
 
 
-class Master(Redis):
-    """A master that can crash, freeze, and come back without its memory."""
+class SteppedClock:
+    """The wall clock of one master: the real one, and so many milliseconds more."""
 
-    def __init__(self, *options, port=None):
-        super().__init__(*options, port=port)
-        self.options = options
+    def __init__(self):
+        self.file = tempfile.NamedTemporaryFile()
+        self.offset = 0
+        self.file.write(struct.pack("q", 0))
+        self.file.flush()
+        library = os.path.join(os.path.dirname(lockkeeper_binary()), "tests", "e2e", "libstepped_clock.so")
+        assert os.path.exists(library), f"{library} is not built"
+        self.environment = {"LD_PRELOAD": library, "STEPPED_CLOCK": self.file.name}
+
+    def step(self, milliseconds):
+        self.offset += milliseconds
+        os.pwrite(self.file.fileno(), struct.pack("q", self.offset), 0)
+
+
+class Master(Redis):
+    """A master that can crash, freeze, and come back without its memory. With a clock of its own it can be stepped."""
+
+    def __init__(self, *options, port=None, clock=None):
+        super().__init__(*options, port=port, environment=clock and clock.environment)
+        self.options, self.clock = options, clock
 
     def freeze(self):
         self.signal(signal.SIGSTOP)
@@ -35,7 +55,7 @@ class Master(Redis):
 
     def come_back(self):
         """Another process at the same port, which remembers nothing."""
-        fresh = Master(*self.options, port=self.port)
+        fresh = Master(*self.options, port=self.port, clock=self.clock)
         fresh.wait_until_ready()
         return fresh
 

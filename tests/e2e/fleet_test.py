@@ -7,7 +7,7 @@ import threading
 import time
 import unittest
 
-from fleet_support import (NO_QUORUM, SHORT_LEASES, Master, fleet_info, masters_of, proxy_on, state_of,
+from fleet_support import (NO_QUORUM, SHORT_LEASES, Master, SteppedClock, fleet_info, masters_of, proxy_on, state_of,
                            wait_until)
 from native_support import as_map
 from support import Client, Error, Lockkeeper, Redis, encode, free_port, main, stripe_of
@@ -302,6 +302,25 @@ class Failures(FleetCase):
             self.assertIsNone(other.call("LK.ACQUIRE", "held", "you", "TTL", 1000))
             self.assertGreater(other.call("LK.ACQUIRE", "held", "you", "TTL", 1000, "WAIT", 0)[0], first[0])
         wait_until(lambda: state_of(proxy, self.masters[0]) == "admitted", "it votes again")
+
+    def test_a_master_whose_clock_jumps_does_not_vote_until_its_keys_are_over(self):
+        for step in (60_000, -60_000):
+            masters = [self.enterContext(Master(clock=SteppedClock())) for _ in range(3)]
+            proxy = self.enterContext(proxy_on(masters))
+            proxy.wait_for_votes(3)
+            client = self.client(proxy)
+            before = int(masters[0].call("TIME")[0])
+            self.assertEqual(client.call("SET", "held", "me", "NX", "PX", 60_000), "OK")
+            wait_until(lambda: [one.call("EXISTS", "held") for one in masters] == [1, 1, 1], "all have it")
+            masters[0].clock.step(step)
+            self.assertAlmostEqual(int(masters[0].call("TIME")[0]) - before, step / 1000, delta=20)
+            wait_until(lambda: state_of(proxy, masters[0]) == "quarantined", "it is seen")
+            # The others are enough to keep it, and for new ones.
+            self.assertEqual(client.call("GET", "held"), b"me")
+            self.assertEqual(client.call("SET", "new", "me", "NX", "PX", 1000), "OK")
+            wait_until(lambda: state_of(proxy, masters[0]) == "admitted", "it votes again")
+            self.assertIn("the clock of master", proxy.output())
+            self.assertEqual(client.call("GET", "held"), b"me")
 
     def test_the_fleet_comes_back_after_all_have_died(self):
         proxy = self.proxy()

@@ -34,11 +34,12 @@ def lockkeeper_binary():
 class Process:
     """A server process whose output goes to a file, ready when its port accepts."""
 
-    def __init__(self, command, port):
+    def __init__(self, command, port, environment=None):
         self.port = port
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT
+            command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT,
+            env={**os.environ, **(environment or {})}
         )
 
     def wait_until_ready(self):
@@ -151,13 +152,14 @@ class Lockkeeper(Process):
 class Redis(Process):
     """A real redis-server in memory."""
 
-    def __init__(self, *options, port=None):
+    def __init__(self, *options, port=None, environment=None):
         port = port or free_port()
         self.folder = tempfile.TemporaryDirectory()
         super().__init__(
             ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
              "--dir", self.folder.name, *options],
             port,
+            environment,
         )
 
     def __enter__(self):
