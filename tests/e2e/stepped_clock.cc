@@ -52,10 +52,8 @@ int clock_gettime(clockid_t which, timespec* now) noexcept {
 int gettimeofday(timeval* now, void*) noexcept {
     timespec fine{};
     const int result = clock_gettime(CLOCK_REALTIME, &fine);
-    if (now != nullptr) {
-        now->tv_sec = fine.tv_sec;
-        now->tv_usec = fine.tv_nsec / 1000;
-    }
+    now->tv_sec = fine.tv_sec;
+    now->tv_usec = fine.tv_nsec / 1000;
     return result;
 }
 
