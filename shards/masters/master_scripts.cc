@@ -57,15 +57,25 @@ constexpr std::string_view pend_text =
     "redis.call('HSET',KEYS[1],'pend',ARGV[1],'pinc','@RUN')\n"
     "return {0,ARGV[1],f[1] or ''}";
 
+// All counters begin anew at one base: the highest of those here and of what the others say. Slots
+// that were kept would count on from it, and with every restart fences would run further ahead of
+// the clock; but the clock is all that is left when a majority forgets.
 constexpr std::string_view admit_text =
     "local f=redis.call('HMGET',KEYS[1],'inc','cfg','pend','pinc','base')\n"
     "if f[1]=='@RUN' then return f[2]=='@CFG' and 1 or 0 end\n"
     "if f[3]~=ARGV[1] or f[4]~='@RUN' then return 0 end\n"
-    "local b=ARGV[2]\n"
-    "if f[5] and tonumber(f[5])>tonumber(b) then b=f[5] end\n"
-    "redis.call('HSET',KEYS[1],'inc','@RUN','cfg','@CFG','base',b,'dur',ARGV[3],"
-    "'wide',string.rep('-',65))\n"
-    "redis.call('HDEL',KEYS[1],'pend','pinc')\n"
+    "local b=tonumber(ARGV[2])\n"
+    "if f[5] then\n"
+    " local t,m=redis.call('HGETALL',KEYS[1]),0\n"
+    " for i=1,#t,2 do\n"
+    "  local c=tonumber(t[i]) and tonumber(t[i+1]) or 0\n"
+    "  if c>m then m=c end\n"
+    " end\n"
+    " b=math.max(b,tonumber(f[5])+m)\n"
+    "end\n"
+    "redis.call('UNLINK',KEYS[1])\n"
+    "redis.call('HSET',KEYS[1],'inc','@RUN','cfg','@CFG','base',string.format('%.0f',b),"
+    "'dur',ARGV[3],'wide',string.rep('-',65))\n"
     "return 1";
 
 constexpr std::string_view mark_text =

@@ -350,6 +350,21 @@ class VoteCommands(unittest.TestCase):
         self.assertEqual(m.admit("again", 17), "yes")
         self.assertEqual(m.vote("k", "me:1", block=1), f"granted {10**15 + 1}")
 
+    def test_counters_do_not_run_ahead_with_every_admission(self):
+        m = self.master().admitted(base=1000)
+        m.vote("k", "me:1")
+        m.raise_to("k", "me:1", 5000)
+        for life in range(5):
+            m.client.call("HSET", "lk:{a}:fence", "inc", "earlier")
+            m.pend("again")
+            self.assertEqual(m.admit("again", 4000), "yes")
+            self.assertEqual(m.counters(), "admitted 0 5000")
+        m.client.call("HSET", "lk:{a}:fence", "inc", "earlier")
+        m.pend("again")
+        self.assertEqual(m.admit("again", 10**15), "yes")
+        self.assertEqual(m.counters(), f"admitted 0 {10**15}")
+        self.assertEqual(m.vote("other", "me:2", block=1), f"granted {10**15 + 1}")
+
     def test_a_nonce_of_an_earlier_process_is_replaced(self):
         m = self.master()
         m.client.call("HSET", "lk:{a}:fence", "pend", "old", "pinc", "earlier")

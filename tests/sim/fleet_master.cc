@@ -213,6 +213,10 @@ answer fleet_master::admit(const question& asked) {
     if (asked.run_id != _run_id || (!observed && !planted(fault::admission_without_nonce))) {
         return {.verdict = 0};
     }
+    if (_data.base > 0) {
+        _data.base += *std::ranges::max_element(_data.slots);
+    }
+    _data.slots = {};
     _data.base = std::max(_data.base, asked.base);
     _data.incarnation = _run_id;
     _data.fingerprint = asked.fingerprint;
