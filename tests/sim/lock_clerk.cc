@@ -156,11 +156,12 @@ void lock_clerk::tell(place& who, std::optional<lock_oracle::grant_kind> kind) {
     note(act::wait_ended, who.key_index, (static_cast<uint64_t>(who.how) << 32) + who.actor,
          who.owner);
     if (who.how == state::granted) {
-        saw_grant(who.wanted(), who.given, *kind);
+        const wish wanted = who.wanted();
+        saw_grant(wanted, who.given, *kind);
         if (_listeners.is_unreachable(who)) {
             take_back(who);
         } else {
-            auto told = told_of(who.wanted(), who.given, who.key_index);
+            auto told = told_of(wanted, who.given, who.key_index);
             told.is_fresh = kind == lock_oracle::grant_kind::fresh;
             _beliefs.granted(who.key_index, told, _now);
         }

@@ -67,6 +67,7 @@ SEASTAR_THREAD_TEST_CASE(each_master_is_asked_once_per_interval) {
     f.pass(1ms);
     BOOST_TEST((f.first.front().commands == std::vector<fake_master::words>{{"TIME"}}));
     f.first.answer(time_of("100"), instant{10}, instant{20});
+    f.settle();
     f.second.answer(time_of("200"), instant{30}, instant{50});
     f.settle();
     BOOST_REQUIRE(f.samples.size() == 2u);
