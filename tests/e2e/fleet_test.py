@@ -91,10 +91,12 @@ class OneProxy(FleetCase):
         proxy = self.proxy("leases: {max_ttl: 10m}\n")
         clients = [self.client(proxy) for _ in range(4)]
         ask = [encode("LK.ACQUIRE", "hot", number, "TTL", 30000, "WAIT", 0) for number in range(4)]
-        fences = []
-        for client, words in zip(clients, ask):
-            client.send_bytes(words)
-        fences.append(clients[0].read()[0])
+        clients[0].send_bytes(ask[0])
+        fences = [clients[0].read()[0]]
+        watching = self.client(proxy)
+        for number in range(1, 4):
+            clients[number].send_bytes(ask[number])
+            wait_until(lambda: len(watching.call("LK.WAITERS", "hot")) == number, "it is in line")
         before = [master.commands() for master in self.masters]
         hand_offs = 1000
         for turn in range(hand_offs):

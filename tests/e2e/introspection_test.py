@@ -189,10 +189,10 @@ class Info(WithServer):
         client.call("SET", "k", "v")
         self.assertRegex(client.call("INFO", "keyspace"), rb"db3:keys=1,expires=\d+,avg_ttl=\d+\r\n")
 
-    def test_the_sections_and_their_form_are_those_of_redis_and_one_more(self):
+    def test_the_sections_and_their_form_are_those_of_redis_and_two_more(self):
         with Redis() as redis, Client(redis.port) as theirs:
             a, b = theirs.call("INFO"), self.client().call("INFO")
-            self.assertEqual(re.findall(rb"# (\w+)\r\n", b), re.findall(rb"# (\w+)\r\n", a) + [b"Locks"])
+            self.assertEqual(re.findall(rb"# (\w+)\r\n", b), re.findall(rb"# (\w+)\r\n", a) + [b"Locks", b"Fleet"])
             for line in b.split(b"\r\n"):
                 self.assertRegex(line, rb"^(# \w+|[a-z_0-9]+:.*|)$")
 
