@@ -66,5 +66,6 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
 # Drains: replies under way are written before the process ends.
 STOPSIGNAL SIGTERM
 
-# A container's loopback address reaches nobody. There is no password yet: mind where the port is published.
-ENTRYPOINT ["/usr/local/bin/lockkeeper", "--address", "0.0.0.0"]
+# A container's loopback address reaches nobody, and everybody else comes from outside: without users in the
+# configuration, mind where the port is published.
+ENTRYPOINT ["/usr/local/bin/lockkeeper", "--address", "0.0.0.0", "--no-protected-mode"]

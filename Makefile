@@ -1,10 +1,10 @@
 # The front door. Each word below is one script in scripts/; `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check chaos debug bench format packages seastar install clean
+.PHONY: help run build test test-clients check chaos debug bench format packages seastar install clean
 
 help: ## list these words
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: ## set up everything, build, and serve on 127.0.0.1:6380 (options: make run ARGS="--port 7000")
 	@scripts/run $(ARGS)
@@ -14,6 +14,9 @@ build: ## set up everything and build build/release/lockkeeper
 
 test: ## set up everything and run all tests (one: make test ARGS="-R parser")
 	@scripts/test release $(ARGS)
+
+test-clients: ## run real lock libraries against Redis and Lockkeeper (one: make test-clients ARGS="redisson")
+	@scripts/test-clients $(ARGS)
 
 check: ## formatting, all tests, a short fuzz: what a change must pass
 	@scripts/format --check
@@ -27,8 +30,8 @@ chaos: ## locks while all else fails, for long (CHAOS_SEEDS="1 2 3", CHAOS_SECON
 debug: ## build with the address and undefined-behaviour sanitizers and run the tests on it
 	@scripts/test debug $(ARGS)
 
-bench: ## build and run the benchmarks (one: make bench ARGS="hot-key")
-	@scripts/bench $(ARGS)
+bench: ## build, run the benchmarks, write a report (BENCH=quick: 10 minutes; one: make bench ARGS="peers")
+	@BENCH=$(BENCH) scripts/bench $(ARGS)
 
 format: ## format the sources
 	@scripts/format

@@ -1,14 +1,20 @@
 """What the benchmarks share: the servers of the end-to-end tests, runs of lockbench, medians and spreads."""
 
 import argparse
+import hashlib
 import json
 import os
 import statistics
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "e2e"))
 from support import Client, Error, Lockkeeper, Redis, encode  # noqa: E402, F401
+
+# The release of most lock libraries: delete the key if it is still ours.
+RELEASE = 'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end'
+RELEASE_SHA = hashlib.sha1(RELEASE.encode()).hexdigest()
 
 # A round in which others used more than this many cores is not trusted.
 NOISE = 0.15
@@ -50,10 +56,26 @@ def load(options, server, *words, patience=300):
     return report
 
 
+def keep(options, line):
+    """Appends a result to the file of --json, if there is one."""
+    if options.json:
+        with open(options.json, "a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+# Lines of progress for bench/run.py begin with this; it shows them and does not keep them.
+PROGRESS = "~ "
+_last_progress = 0.0
+
+
 def progress(text):
-    """What is going on now, in place; only for people who watch."""
+    """What is going on now: in place for people who watch, now and then a line for bench/run.py, else nothing."""
+    global _last_progress
     if sys.stderr.isatty():
         print(f"\r{text:<79}\r", end="", file=sys.stderr, flush=True)
+    elif text and "BENCH_PROGRESS" in os.environ and time.monotonic() - _last_progress > 15:
+        _last_progress = time.monotonic()
+        print(PROGRESS + text, file=sys.stderr, flush=True)
 
 
 def is_noisy(report):
@@ -66,6 +88,12 @@ def speaks_native(server):
         answer = client.call("LK.ACQUIRE", "lock:probe", "probe", "TTL", 1000)
         client.call("LK.RELEASE", "lock:probe", "probe")
     return not (isinstance(answer, Error) and "unknown command" in str(answer))
+
+
+def load_release(port):
+    """So that EVALSHA finds it."""
+    with Client(port) as client:
+        assert client.call("SCRIPT", "LOAD", RELEASE) == RELEASE_SHA.encode()
 
 
 def median(values):

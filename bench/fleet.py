@@ -42,8 +42,8 @@ def commands_of(masters):
     return total
 
 
-def proxy_on(masters):
-    proxy = Lockkeeper(cores=1, memory="512M", config=stripe_of(masters), overprovisioned=False)
+def proxy_on(masters, more=""):
+    proxy = Lockkeeper(cores=1, memory="512M", config=stripe_of(masters) + more, overprovisioned=False)
     proxy.wait_until_ready()
     proxy.wait_for_votes(len(masters))
     return proxy
@@ -112,7 +112,7 @@ def main():
         master.wait_until_ready()
     embedded = Lockkeeper(cores=1, memory="512M", overprovisioned=False)
     embedded.wait_until_ready()
-    fleet, single = proxy_on(masters), proxy_on([alone])
+    fleet, single, unfenced = proxy_on(masters), proxy_on([alone]), proxy_on([alone], "leases: {fences: false}\n")
     hot, spent, five, one = {}, [], {}, {}
     waits, errors, recoveries = [], [], []
     try:
@@ -130,7 +130,8 @@ def main():
                                          ("Lockkeeper on five masters", [fleet], ["--protocol", "set-nx"])):
                 report = run(options, servers, *words, "--mode", "uncontended", "--clients", 200)
                 five.setdefault(name, []).append(report["sections_per_s"])
-            for name, servers in (("redis-server", [alone]), ("Lockkeeper on that one", [single])):
+            for name, servers in (("redis-server", [alone]), ("Lockkeeper on that one", [single]),
+                                  ("the same without fences", [unfenced])):
                 report = run(options, servers, "--protocol", "set-nx", "--mode", "uncontended", "--clients", 200)
                 one.setdefault(name, []).append(report["sections_per_s"])
             waits.append(with_minority_frozen(options, fleet, masters))
@@ -139,7 +140,7 @@ def main():
             recoveries.append(again)
     finally:
         progress("")
-        for server in (embedded, fleet, single, alone, *masters):
+        for server in (embedded, fleet, single, unfenced, alone, *masters):
             server.kill()
     show("one hot key, 100 clients", hot, "RedLock of the clients")
     print(f"  against the embedded store: {median([a / b for a, b in zip(hot['Lockkeeper on five masters'], hot['embedded store'])]):.2f};"

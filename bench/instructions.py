@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from common import keep
+
 OPERATIONS = 20_000
 TIMED_OPERATIONS = 500_000
 
@@ -45,6 +47,7 @@ def main():
     parser.add_argument("binary", help="e.g. build/release/bench/micro/lock_table_bench")
     parser.add_argument("--few", type=int, default=1_000, metavar="N", help="locks in the small table (1000)")
     parser.add_argument("--many", type=int, default=1_000_000, metavar="N", help="locks in the large table (1000000)")
+    parser.add_argument("--json", metavar="FILE", help="append the figures as JSON lines to this file")
     options = parser.parse_args()
     if not shutil.which("valgrind"):
         sys.exit("valgrind is not there (Debian package valgrind)")
@@ -53,6 +56,9 @@ def main():
     for case, what in cases(binary):
         few, many = (instructions(binary, case, locks) for locks in (options.few, options.many))
         times = "{:.0f} -> {:.0f}".format(*(nanoseconds(binary, case, n) for n in (options.few, options.many)))
+        for locks, count in ((options.few, few), (options.many, many)):
+            keep(options, {"benchmark": "instructions", "contender": f"lock table: {what}", "group": f"{locks:,} locks",
+                           "value": count})
         print(f"{case:11} {few:16.0f} {many:16.0f} {many / few:6.2f}   {times:12} {what}", flush=True)
 
 

@@ -15,14 +15,12 @@ import signal
 import subprocess
 import time
 
-from common import (Client, Lockkeeper, Redis, arguments, encode, info, machine, parse, progress, resident,
-                    speaks_native)
+from common import (RELEASE, Client, Lockkeeper, Redis, arguments, encode, info, keep, machine, parse,
+                    progress, resident, speaks_native)
 
 TTL = 600_000  # the longest lease that Lockkeeper gives by default
 BATCH = 1_000
 PATIENCE = 300
-RELEASE = ('if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) '
-           "else return 0 end")
 
 
 def key(number):
@@ -102,12 +100,16 @@ class Memory:
         return used, in_memory
 
 
-def show(what, where, count, full, left):
+def show(options, what, where, count, full, left):
+    keep(options, {"benchmark": "memory", "contender": where, "what": what, "count": count,
+                   "used_bytes_each": full[0] / count, "resident_bytes_each": full[1] / count,
+                   "used_bytes_after": left[0], "resident_bytes_after": left[1]})
     print(f"{what:28} {where:12} {count:8} {full[0] / count:10.0f} {full[1] / count:10.0f}"
           f" {left[0] / 2**20:12.1f} {left[1] / 2**20:12.1f}", flush=True)
 
 
-def locks(server, where, words, count):
+def locks(options, server, where, words):
+    count = options.locks
     with Client(server.port, timeout=PATIENCE) as client:
         protocol = words(client)
         # One of each first: what the server keeps for ever (scripts, buffers) is not the locks'.
@@ -119,7 +121,7 @@ def locks(server, where, words, count):
         full = memory.growth()
         progress(f"{protocol.name} on {where}: giving them back")
         pipeline(client, count, protocol.give_back, protocol.given_back, 1)
-        show(f"locks by {protocol.name}", where, count, full, memory.settled(count))
+        show(options, f"locks by {protocol.name}", where, count, full, memory.settled(count))
         progress("")
 
 
@@ -142,7 +144,7 @@ def clients(options, server, where, what, words, count, is_there):
         load.communicate(timeout=PATIENCE)
     finally:
         load.kill()
-    show(what, where, count, full, memory.settled(count))
+    show(options, what, where, count, full, memory.settled(count))
     progress("")
 
 
@@ -192,14 +194,14 @@ def main():
             "config": f"limits: {{clients: {count + 400}}}\n"}
     with Lockkeeper(**ours) as server:
         native = speaks_native(server)
-        locks(server, "Lockkeeper", SetNx, options.locks)
+        locks(options, server, "Lockkeeper", SetNx)
     if native:
         with Lockkeeper(**ours) as server:
-            locks(server, "Lockkeeper", Native, options.locks)
+            locks(options, server, "Lockkeeper", Native)
     else:
         print("this Lockkeeper does not know LK.ACQUIRE: no native verbs")
     with Redis() as server:
-        locks(server, "redis-server", SetNx, options.locks)
+        locks(options, server, "redis-server", SetNx)
 
     waiters(options, lambda: Lockkeeper(**ours), "Lockkeeper", native, count)
     # To redis-server the other addresses of loopback are strangers.

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from common import keep
+
 FEW, MANY = 10_000, 110_000
 
 
@@ -34,6 +36,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", help="e.g. build/release/bench/micro/parser_bench")
     parser.add_argument("case", nargs="*", help="cases of parser_bench --list; all of them if none is named")
+    parser.add_argument("--json", metavar="FILE", help="append the figures as JSON lines to this file")
     options = parser.parse_args()
     if not shutil.which("valgrind"):
         sys.exit("valgrind is not there (Debian package valgrind)")
@@ -44,6 +47,7 @@ def main():
     for name, what in known:
         if not options.case or name in options.case:
             each = (instructions(binary, name, MANY) - instructions(binary, name, FEW)) / (MANY - FEW)
+            keep(options, {"benchmark": "instructions", "contender": f"{name}: {what}", "value": each})
             print(f"{name:14} {each:8.1f} instructions  {what}", flush=True)
 
 

@@ -13,8 +13,10 @@
 #include "config/options.hh"
 #include "config/patterns.hh"
 #include "config/policies.hh"
+#include "config/proxies.hh"
 #include "config/stripes.hh"
 #include "config/text.hh"
+#include "config/users.hh"
 
 namespace lockkeeper::config {
 
@@ -76,7 +78,11 @@ public:
                  "limits.argument_bytes is larger than limits.query_bytes: such an argument could "
                  "never be read; raise query_bytes"});
         }
+        check_proxies();
         check_leases();
+        check_tls();
+        check_http();
+        share_credentials();
         if (!_mistakes.empty()) {
             return std::unexpected(std::move(_mistakes));
         }
@@ -87,6 +93,34 @@ private:
     void complain(const YAML::Mark& where, std::string text) {
         // yaml-cpp counts from 0 and says -1 for "somewhere".
         _mistakes.push_back({_file, where.line + 1, where.column + 1, std::move(text)});
+    }
+
+    void check_proxies() {
+        if (!_proxies_mark || !_mistakes.empty()) {
+            return;
+        }
+        if (_config.stripes.empty()) {
+            return complain(*_proxies_mark,
+                            "'proxies' has no effect without 'stripes': locks in memory belong to "
+                            "one proxy alone");
+        }
+        if (_config.proxies->tls && _config.tls.port == 0) {
+            return complain(*_proxies_mark,
+                            "'tls' in 'proxies' needs 'tls' with a port and a certificate: that is "
+                            "where the other proxies call");
+        }
+        if (!_config.proxies->tls && !_config.proxies->tls_ca.empty()) {
+            return complain(*_proxies_mark,
+                            "'tls_ca' in 'proxies' has no effect without 'tls: true'");
+        }
+        const std::string& address = _config.server.address;
+        if (!_config.proxies->advertise && (address == "0.0.0.0" || address == "::")) {
+            complain(*_proxies_mark,
+                     fmt::format("'proxies' needs 'advertise', as in 10.0.0.7:{}: nobody can reach "
+                                 "us at {}",
+                                 _config.proxies->tls ? _config.tls.port : _config.server.port,
+                                 address));
+        }
     }
 
     /// What only the options together can get wrong.
@@ -103,6 +137,65 @@ private:
             _mistakes.push_back({_file, 0, 0,
                                  "masters.silence is shorter than masters.timeout: a connection "
                                  "would be cut while a round still waits; raise silence"});
+        }
+    }
+
+    /// About several options together, and so about no line.
+    void wrong(std::string text) { _mistakes.push_back({_file, 0, 0, std::move(text)}); }
+
+    void check_tls() {
+        if (!_mistakes.empty()) {
+            return;
+        }
+        if (_config.masters.tls_certificate.empty() != _config.masters.tls_key.empty()) {
+            wrong(
+                "masters.tls_certificate and masters.tls_key go together: give both, as PEM files");
+        }
+        const tls_options& tls = _config.tls;
+        if (tls.port == 0) {
+            if (tls.only) {
+                wrong("tls.only without tls.port: nobody could connect; give a port");
+            }
+            return;
+        }
+        if (tls.certificate.empty() || tls.key.empty()) {
+            wrong("tls.port without tls.certificate and tls.key: give both, as PEM files");
+        }
+        if (tls.client_certificates != client_certificates::none && tls.ca.empty()) {
+            wrong("tls.client_certificates without tls.ca: give the authorities that sign them");
+        }
+        if (tls.port == _config.server.port && !tls.only) {
+            wrong("tls.port and server.port are the same: choose another, or set tls.only");
+        }
+    }
+
+    void check_http() {
+        if (!_mistakes.empty() || !_config.http.break_locks) {
+            return;
+        }
+        if (_config.users.empty()) {
+            wrong(
+                "http.break_locks without users: nobody could show that he is an admin; give "
+                "users");
+        }
+        if (!_config.leases.fences && !_config.stripes.empty()) {
+            wrong(
+                "http.break_locks without leases.fences: a lock that has changed hands since it "
+                "was "
+                "shown would look the same; have fences, or break locks by LK.BREAK");
+        }
+    }
+
+    /// Masters whose addresses have no credentials use those of all.
+    void share_credentials() {
+        for (stripe_options& stripe : _config.stripes) {
+            for (redis_address& master : stripe.masters) {
+                if (master.password.empty() && !_config.masters.password.value.empty()) {
+                    master.user = _config.masters.user;
+                    master.password = _config.masters.password.value;
+                    master.password_reference = _config.masters.password.reference;
+                }
+            }
         }
     }
 
@@ -136,11 +229,25 @@ private:
                 _config.policies = read_policies(entry.second, _complaint);
                 continue;
             }
+            if (name == "http" && entry.second.IsScalar() && entry.second.Scalar() == "off") {
+                _config.http.port = 0;
+                continue;
+            }
+            if (name == "users") {
+                _config.users = read_users(entry.second, _complaint);
+                continue;
+            }
+            if (name == "proxies") {
+                _proxies_mark = entry.first.Mark();
+                _config.proxies = read_proxies(entry.second, _complaint);
+                continue;
+            }
             if (name == "embedded") {
                 _embedded_mark = entry.first.Mark();
             }
             auto sections = known_sections();
-            sections.insert(sections.end(), {"data", "locks", "stripes", "policies"});
+            sections.insert(sections.end(),
+                            {"data", "locks", "stripes", "policies", "users", "proxies"});
             if (std::ranges::find(sections, name) == sections.end()) {
                 complain(entry.first.Mark(),
                          fmt::format("unknown section '{}'{}", name, hint(name, sections)));
@@ -235,6 +342,7 @@ private:
     config _config;
     std::optional<YAML::Mark> _locks_mark;
     std::optional<YAML::Mark> _embedded_mark;
+    std::optional<YAML::Mark> _proxies_mark;
     std::vector<mistake> _mistakes;
     /// For the parts of the file that have readers of their own.
     const complaint _complaint = [this](const YAML::Mark& where, std::string text) {
@@ -290,7 +398,8 @@ std::string to_yaml(const config& all) {
             text += fmt::format("  - {}\n", lockkeeper::config::quoted(pattern));
         }
     }
-    return text + show_stripes(all.stripes) + show_policies(all.policies);
+    return text + show_stripes(all.stripes) + show_proxies(all.proxies) +
+           show_policies(all.policies) + show_users(all.users);
 }
 
 }  // namespace lockkeeper::config

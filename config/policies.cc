@@ -87,6 +87,7 @@ struct choice {
 
 constexpr std::array<std::string_view, 3> poller_words = {"barge", "reserve", "park"};
 constexpr std::array<std::string_view, 2> deadlock_words = {"report", "refuse"};
+constexpr std::array<std::string_view, 2> store_words = {"lease", "token"};
 constexpr std::array<std::string_view, 2> truth_words = {"false", "true"};
 
 template <typename Kind>
@@ -108,6 +109,7 @@ constexpr std::array rules = {
     line<duration<&options::lock_delay, 0, hour>>("lock_delay", "0 to 1h"),
     line<count<&options::max_waiters, 1, 1'000'000>>("max_waiters", "1 to 1000000"),
     line<choice<&options::deadlocks, deadlock_words>>("deadlocks", "report or refuse"),
+    line<choice<&options::store, store_words>>("store", "lease or token"),
 };
 
 constexpr auto rule_names = [] {

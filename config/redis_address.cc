@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
+
+#include "config/secret.hh"
 
 namespace lockkeeper::config {
 
@@ -56,6 +59,14 @@ std::expected<void, std::string> read_credentials(std::string_view text, redis_a
     }
     address.user = *user;
     address.password = *password;
+    if (!is_secret_reference(address.password)) {
+        return {};
+    }
+    auto secret = read_secret(address.password);
+    if (!secret) {
+        return std::unexpected(secret.error());
+    }
+    address.password_reference = std::exchange(address.password, std::move(*secret));
     return {};
 }
 
@@ -95,11 +106,18 @@ std::expected<void, std::string> read_host(std::string_view text, redis_address&
 
 }  // namespace
 
+std::string show_endpoint(const redis_address& address) {
+    const bool is_ipv6 = address.host.find(':') != std::string::npos;
+    return fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", address.host, is_ipv6 ? "]" : "",
+                       address.port);
+}
+
 std::string redis_address::show() const {
-    const bool is_ipv6 = host.find(':') != std::string::npos;
-    return fmt::format("{}{}{}{}{}:{}/{}", tls ? encrypted : plain,
-                       password.empty() ? "" : user + ":<password>@", is_ipv6 ? "[" : "", host,
-                       is_ipv6 ? "]" : "", port, database);
+    const std::string_view shown =
+        password_reference.empty() ? std::string_view("<password>") : password_reference;
+    return fmt::format("{}{}{}/{}", tls ? encrypted : plain,
+                       password.empty() ? "" : fmt::format("{}:{}@", user, shown),
+                       show_endpoint(*this), database);
 }
 
 std::expected<redis_address, std::string> parse_redis_address(std::string_view text) {
@@ -109,18 +127,19 @@ std::expected<redis_address, std::string> parse_redis_address(std::string_view t
         return std::unexpected("needs the form redis://[user:password@]host[:port][/database]");
     }
     text.remove_prefix(address.tls ? encrypted.size() : plain.size());
+    // First of all: a password may be file:/path.
+    if (const size_t at = text.rfind('@'); at != std::string_view::npos) {
+        if (auto read = read_credentials(text.substr(0, at), address); !read) {
+            return std::unexpected(read.error());
+        }
+        text = text.substr(at + 1);
+    }
     if (const size_t slash = text.rfind('/'); slash != std::string_view::npos) {
         const std::string_view database = text.substr(slash + 1);
         if (!database.empty() && !read_number(database, 1'000'000, address.database)) {
             return std::unexpected(fmt::format("'{}' is not a database number", database));
         }
         text = text.substr(0, slash);
-    }
-    if (const size_t at = text.rfind('@'); at != std::string_view::npos) {
-        if (auto read = read_credentials(text.substr(0, at), address); !read) {
-            return std::unexpected(read.error());
-        }
-        text = text.substr(at + 1);
     }
     if (auto read = read_host(text, address); !read) {
         return std::unexpected(read.error());

@@ -15,12 +15,18 @@ struct redis_address {
     uint32_t database = 0;
     std::string user{};
     std::string password{};
+    /// env:NAME or file:/path, if the password came from there.
+    std::string password_reference{};
     bool tls = false;
 
     /// Without the password: for logs and for people.
     std::string show() const;
 };
 
+/// host:port alone.
+std::string show_endpoint(const redis_address& address);
+
+/// A password may be a reference (config/secret.hh), which is read at once.
 std::expected<redis_address, std::string> parse_redis_address(std::string_view text);
 
 }  // namespace lockkeeper::config

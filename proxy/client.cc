@@ -2,19 +2,112 @@
 
 #include <utility>
 
+#include "proxy/forwarder.hh"
+#include "proxy/link_handshake.hh"
+#include "proxy/peers.hh"
 #include "proxy/services.hh"
 #include "proxy/upstream.hh"
 
 namespace lockkeeper::proxy {
 
-client::client(services& shared) : all(shared) {}
+client::client(services& shared) : user(shared.users.local().standard()), all(shared) {}
 
-client::~client() = default;
+client::~client() {
+    leave_user();
+}
+
+/// The place that it takes among its user's connections.
+void client::leave_user() {
+    if (logged_in && from_proxy.empty()) {
+        user->load->leave();
+    }
+}
+
+void client::adopt(identity_ptr who, bool is_known) {
+    user = std::move(who);
+    // A client of another proxy has been judged there.
+    const bool is_judged = !from_proxy.empty();
+    logged_in = is_known || is_judged;
+    free_hand =
+        is_judged || (is_known && user->rights.may_do_everything() && user->rights.rate_max() == 0);
+    login_changed();
+}
+
+bool client::become(identity_ptr who) {
+    const bool same = logged_in && who->load == user->load;
+    if (!same) {
+        if (!who->load->enter(who->rights.connections_max())) {
+            return false;
+        }
+        leave_user();
+    }
+    adopt(std::move(who), true);
+    return true;
+}
+
+bool client::become_standard() {
+    const user_roll& users = all.users.local();
+    if (users.standard_is_open() && from_proxy.empty()) {
+        return become(users.standard());
+    }
+    leave_user();
+    adopt(users.standard(), false);
+    return true;
+}
+
+void client::renew_user() {
+    if (!from_proxy.empty()) {
+        return;
+    }
+    const user_roll& users = all.users.local();
+    if (!logged_in) {
+        if (!become_standard()) {
+            cut();
+        }
+        return;
+    }
+    auto now = users.find(user->rights.name());
+    if (!now || !now->rights.is_enabled()) {
+        return cut();
+    }
+    adopt(std::move(now), true);
+    if (!may_keep_listening()) {
+        cut();
+    }
+}
+
+bool client::may_keep_listening() const {
+    for (size_t kind = 0; kind < channel_kinds; ++kind) {
+        const bool is_pattern = static_cast<channel_kind>(kind) == channel_kind::pattern;
+        for (const std::string& channel : channels[kind]) {
+            if (is_pattern ? !user->rights.allows_channel_pattern(channel)
+                           : !user->rights.allows_channel(channel)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
 
 void client::open_upstream() {
     if (!data) {
         data = std::make_unique<upstream>(*all.settings.data, *this);
     }
+}
+
+forwarder& client::homes() {
+    if (!at_homes) {
+        at_homes = std::make_unique<forwarder>(*this);
+    }
+    return *at_homes;
+}
+
+shards::order_route client::route() const {
+    using enum shards::order_route;
+    if (!from_proxy.empty()) {
+        return as_home;
+    }
+    return all.links.local().enabled() ? to_home : here;
 }
 
 size_t client::subscriptions() const {
@@ -44,6 +137,9 @@ void client::reset() {
     no_evict = no_touch = false;
     tracked = {};
     reply.set_version(protocol::version::resp2);
+    if (!become_standard()) {
+        closing = true;  // the default user has as many connections as it may
+    }
 }
 
 void client::deliver(const message& what) {
@@ -106,7 +202,7 @@ std::optional<std::string_view> client::overstays(ss::lowres_clock::time_point n
         return "takes too long for its first command";
     }
     // Who waits or listens is silent for a good reason.
-    const bool is_busy = blocked || in_reply || being_written > 0 || subscriptions() > 0;
+    const bool is_busy = blocked || is_link || in_reply || being_written > 0 || subscriptions() > 0;
     if (limits.idle.count() > 0 && !is_busy && now - last_heard > limits.idle) {
         return is_idle;
     }

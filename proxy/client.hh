@@ -18,7 +18,10 @@
 #include "proxy/owned_request.hh"
 #include "proxy/pubsub.hh"
 #include "proxy/tracking.hh"
+#include "proxy/user_roll.hh"
+#include "shards/core/away_grants.hh"
 #include "shards/core/grant_types.hh"
+#include "shards/lock_order.hh"
 
 namespace lockkeeper::proxy {
 
@@ -26,6 +29,8 @@ namespace ss = seastar;
 
 struct services;
 struct command_spec;
+class forwarder;
+class link_callee;
 class upstream;
 
 /// A transaction between MULTI and EXEC.
@@ -74,6 +79,13 @@ public:
     std::string_view last_command = "NULL";      ///< a command table's name; good for ever
     uint64_t commands_executed = 0;
 
+    // What it may do.
+    identity_ptr user;       ///< the default user's until it has logged in; never null
+    bool logged_in = false;  ///< or the default user needs no password
+    /// May do everything and counts against no limit: nothing of its commands needs to be checked.
+    bool free_hand = false;
+    uint32_t failed_logins = 0;
+
     // What it has chosen.
     uint32_t database = 0;
     reply_mode replies = reply_mode::on;
@@ -87,6 +99,28 @@ public:
     /// Its own connection to the upstream for data; null until open_upstream().
     std::unique_ptr<upstream> data;
     bool watches_upstream = false;
+
+    /// Its conversations with other proxies; null until homes().
+    std::unique_ptr<forwarder> at_homes;
+    forwarder& homes();
+    /// The proxy that it is really a client of; empty: ours. What it asks for is done here or not
+    /// at all, never sent on.
+    std::string from_proxy{};
+    /// A proxy that says who it is; null for clients.
+    std::unique_ptr<link_callee> calling;
+    /// It has: what follows are conversations, not commands.
+    bool is_link = false;
+    shards::order_route route() const;
+    /// The last order of a client of another proxy, until that says something else.
+    struct last_order {
+        std::string number{};
+        uint64_t fence = 0;  ///< 0: not granted
+        uint64_t at = 0;     ///< which command it was
+        uint32_t repeated = 0;
+    };
+    last_order order{};
+    /// Its locks at other proxies that live by its connection here.
+    shards::away_grants away{};
 
     // What happens to it.
     bool closing = false;      ///< after the reply under way
@@ -116,6 +150,14 @@ public:
 
     explicit client(services& shared);
     virtual ~client();
+
+    /// Logs in as the user; false, and as before, if it has as many connections as it may.
+    bool become(identity_ptr who);
+    /// As the default user, or nobody yet where that one needs a password. False as above.
+    bool become_standard();
+    /// The users have changed: the same one with its new rights. Who has lost the user, or a
+    /// channel that it listens to, is cut.
+    void renew_user();
 
     /// Makes sure that there is a `data`; it connects with its first command.
     void open_upstream();
@@ -152,11 +194,16 @@ public:
     virtual void give_up(std::string_view why) = 0;
 
 protected:
+    /// `logged_in` may have changed.
+    virtual void login_changed() = 0;
     /// `output` has grown out of turn.
     virtual void wake_writer() = 0;
 
 private:
     void hold_or_wake();
+    void leave_user();
+    void adopt(identity_ptr who, bool is_known);
+    bool may_keep_listening() const;
 
     protocol::output _held_messages{};
 };

@@ -1,5 +1,6 @@
 #include "proxy/clients.hh"
 
+#include <algorithm>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/smp.hh>
 #include <seastar/util/log.hh>
@@ -20,7 +21,29 @@ void clients::add(client& who) {
 }
 
 void clients::remove(const client& who) {
+    forget_order(who);
     _by_id.erase(who.id);
+}
+
+void clients::note_order(client& who, const std::string& number, uint32_t repeated) {
+    forget_order(who);
+    who.order = {.at = who.commands_executed, .repeated = repeated};
+    if (!number.empty()) {
+        _by_order.emplace(number, &who);
+        who.order.number = number;
+    }
+}
+
+void clients::forget_order(const client& who) {
+    if (who.order.number.empty()) {
+        return;
+    }
+    const auto [begin, end] = _by_order.equal_range(who.order.number);
+    const auto found =
+        std::find_if(begin, end, [&who](const auto& each) { return each.second == &who; });
+    if (found != end) {
+        _by_order.erase(found);
+    }
 }
 
 client* clients::find(uint64_t id) const {
@@ -56,6 +79,20 @@ ss::future<std::set<std::string, std::less<>>> clients::addresses(std::vector<ui
             }));
     }
     co_return all;
+}
+
+bool clients::end_order(const std::string& number, uint32_t times) {
+    std::vector<client*> others;
+    const auto [begin, end] = _by_order.equal_range(number);
+    for (auto each = begin; each != end; ++each) {
+        if (each->second->order.repeated < times) {
+            others.push_back(each->second);
+        }
+    }
+    for (client* const who : others) {
+        who->cut();
+    }
+    return !others.empty();
 }
 
 void clients::tell_lost(shards::lost_grant what) {

@@ -15,10 +15,11 @@ namespace {
 class name_table {
 public:
     name_table() {
-        for (const auto part : {connection_commands(), client_commands(), introspection_commands(),
-                                key_commands(), string_commands(), hash_commands(), list_commands(),
-                                native_commands(), native_view_commands(), pubsub_commands(),
-                                script_commands(), transaction_commands()}) {
+        for (const auto part :
+             {acl_commands(), connection_commands(), client_commands(), introspection_commands(),
+              key_commands(), string_commands(), hash_commands(), list_commands(),
+              native_commands(), native_view_commands(), observing_commands(), peer_commands(),
+              pubsub_commands(), script_commands(), transaction_commands()}) {
             for (const command_spec& spec : part) {
                 insert(spec);
                 _all.push_back(&spec);
@@ -103,6 +104,20 @@ std::vector<std::string_view> keys_of(const command_spec& spec, const protocol::
     return keys;
 }
 
+std::vector<std::string_view> counted_keys(const protocol::request& args) {
+    const auto count = protocol::parse_integer(args[2]);
+    if (!count || *count < 0 || *count > static_cast<int64_t>(args.size()) - 3) {
+        return {};
+    }
+    const auto keys = args.args.subspan(3, static_cast<size_t>(*count));
+    return {keys.begin(), keys.end()};
+}
+
+bool takes(const command_spec& spec, size_t arguments) {
+    return arguments >= static_cast<size_t>(spec.least) &&
+           (spec.most < 0 || arguments <= static_cast<size_t>(spec.most));
+}
+
 void reply_syntax_error(protocol::reply_writer& reply) {
     reply.error("ERR syntax error");
 }
@@ -176,6 +191,8 @@ void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error) {
         case shards::lock_error::no_lease:
             return reply.error(
                 "ERR NOQUORUM a majority of the masters could not be won for this key");
+        case shards::lock_error::moved:
+            return reply.error("NOTHOME this proxy does not have the lease of this key");
         case shards::lock_error::starting:
             return reply.error(
                 "ERR STARTING no lock is given so soon after the start (embedded.start_delay), try "

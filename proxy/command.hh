@@ -98,7 +98,15 @@ std::span<const command_spec* const> all_commands();
 /// The keys of a request, by the spec's positions.
 std::vector<std::string_view> keys_of(const command_spec& spec, const protocol::request& args);
 
+/// EVAL and its kin tell the number of keys, and which ones they are does not depend on whether we
+/// know the script. Nothing if the number makes no sense.
+std::vector<std::string_view> counted_keys(const protocol::request& args);
+
+/// Whether that is a right number of arguments, the name included.
+bool takes(const command_spec& spec, size_t arguments);
+
 // The table's parts, one for each file of proxy/commands/.
+std::span<const command_spec> acl_commands();
 std::span<const command_spec> connection_commands();
 std::span<const command_spec> client_commands();
 std::span<const command_spec> introspection_commands();
@@ -108,6 +116,8 @@ std::span<const command_spec> hash_commands();
 std::span<const command_spec> list_commands();
 std::span<const command_spec> native_commands();
 std::span<const command_spec> native_view_commands();
+std::span<const command_spec> observing_commands();
+std::span<const command_spec> peer_commands();
 std::span<const command_spec> pubsub_commands();
 std::span<const command_spec> script_commands();
 std::span<const command_spec> transaction_commands();

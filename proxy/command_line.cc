@@ -7,9 +7,10 @@
 #include <seastar/core/reactor_config.hh>
 #include <seastar/util/conversions.hh>
 
+#include "config/defaults.hh"
 #include "config/load.hh"
 #include "config/nearest.hh"
-#include "config/options.hh"
+#include "proxy/configuration_source.hh"
 #include "proxy/machine.hh"
 #include "proxy/version.hh"
 
@@ -54,7 +55,14 @@ void add_own_options(ss::app_template& app) {
         ("config", bpo::value<std::string>(), "read this YAML file")                              //
         ("address", bpo::value<std::string>(), "listen here (over the file's server.address)")    //
         ("port", bpo::value<std::string>(), "listen on this port (over the file's server.port)")  //
-        ("check", "check the configuration, say what is wrong, and exit")                         //
+        ("http-port", bpo::value<std::string>(),
+         "metrics, health and the live page on this port, 0 for none (over the file's "
+         "http.port)")  //
+        ("no-protected-mode",
+         "serve other machines without a password (over the file's server.protected_mode)")  //
+        ("check", "check the configuration, say what is wrong, and exit")                    //
+        ("fleet", "with --check: look at every master too")                                  //
+        ("print-defaults", "print a configuration with every option, explained, and exit")   //
         ("version", "print the version and exit");
 }
 
@@ -79,30 +87,29 @@ std::string explain(const bpo::error& problem, const bpo::options_description& a
                              meant);
 }
 
-/// File first, then what the command line says over it. Prints every mistake.
-std::optional<config::config> read_settings(const bpo::variables_map& given) {
-    config::config settings;
-    if (given.contains("config")) {
-        auto loaded = config::load(given["config"].as<std::string>());
-        if (!loaded) {
-            for (const auto& mistake : loaded.error()) {
-                std::cerr << "lockkeeper: " << mistake.show() << '\n';
-            }
-            return std::nullopt;
+configuration_source source_of(const bpo::variables_map& given) {
+    configuration_source source;
+    const auto text = [&given](const char* name) {
+        return given.contains(name) ? std::optional(given[name].as<std::string>()) : std::nullopt;
+    };
+    source.file = text("config");
+    source.address = text("address");
+    source.port = text("port");
+    source.http_port = text("http-port");
+    source.no_protected_mode = given.contains("no-protected-mode");
+    return source;
+}
+
+/// Prints every mistake.
+std::optional<config::config> read_settings(const configuration_source& source) {
+    auto settings = source.read();
+    if (!settings) {
+        for (const std::string& mistake : settings.error()) {
+            complain(mistake);
         }
-        settings = std::move(*loaded);
+        return std::nullopt;
     }
-    for (const char* name : {"address", "port"}) {
-        if (!given.contains(name)) {
-            continue;
-        }
-        const auto& known = *config::find_option("server", name);
-        if (const auto set = known.set(settings, given[name].as<std::string>()); !set) {
-            complain(fmt::format("--{}: {} (accepted: {})", name, set.error(), known.accepts));
-            return std::nullopt;
-        }
-    }
-    return settings;
+    return std::move(*settings);
 }
 
 void choose_backend(ss::reactor_options& options, unsigned cores, unsigned clients) {
@@ -161,11 +168,19 @@ command_line read_command_line(int argc, char** argv) {
         std::cout << "lockkeeper " << version << '\n';
         return {};
     }
-    const auto settings = read_settings(given);
+    if (given.contains("print-defaults")) {
+        std::cout << config::default_file();
+        return {};
+    }
+    if (given.contains("fleet") && !given.contains("check")) {
+        return {.serve = {}, .exit_code = complain("--fleet goes with --check")};
+    }
+    auto source = source_of(given);
+    const auto settings = read_settings(source);
     if (!settings) {
         return {.serve = {}, .exit_code = usage_error};
     }
-    if (given.contains("check")) {
+    if (given.contains("check") && !given.contains("fleet")) {
         std::cout << "The configuration is good. In full:\n" << config::to_yaml(*settings);
         return {};
     }
@@ -187,7 +202,8 @@ command_line read_command_line(int argc, char** argv) {
     choose_backend(defaults.reactor_opts, cores, settings->limits.clients);
     app = std::make_unique<ss::app_template>(std::move(defaults));
     add_own_options(*app);
-    return {.serve = command_line::server{*settings, std::move(app)}};
+    return {.serve = command_line::server{*settings, std::move(source), std::move(app)},
+            .check_fleet = given.contains("fleet")};
 }
 
 }  // namespace lockkeeper::proxy

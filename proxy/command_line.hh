@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "config/config.hh"
+#include "proxy/configuration_source.hh"
 
 namespace lockkeeper::proxy {
 
@@ -19,9 +20,12 @@ inline constexpr int usage_error = 2;
 struct command_line {
     struct server {
         config::config settings;
+        configuration_source source;
         std::unique_ptr<ss::app_template> app;
     };
     std::optional<server> serve;
+    /// Not to serve, but to look at the masters (fleet_check.hh).
+    bool check_fleet = false;
     int exit_code = 0;
 };
 

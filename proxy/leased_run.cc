@@ -34,10 +34,62 @@ void refuse(const core_batch::item& item, protocol::output& bytes) {
     reply_lock_error(writer, shards::lock_error::no_lease);
 }
 
+/// Where a command belongs whose keys are not here. Which key is a lock the caller need not know:
+/// those beside one are on no master.
+ss::future<std::optional<std::string>> home_of(shards::lock_service& locks,
+                                               const core_batch::item& item, bool may_ask) {
+    shards::lease_keeper& leases = *locks.leases();
+    const auto now = shards::read_clock();
+    for (const std::string& name : item.keys) {
+        if (leases.is_here(locks.key(item.database, name), now)) {
+            co_return std::nullopt;
+        }
+    }
+    for (const std::string& name : item.keys) {
+        if (auto home = leases.known_home(locks.key(item.database, name), now)) {
+            co_return home;
+        }
+    }
+    for (size_t i = 0; may_ask && i < item.keys.size(); ++i) {
+        const std::string& name = item.keys[i];
+        if (auto home = co_await leases.find_home(item.database, name,
+                                                  locks.key(item.database, name).hash)) {
+            co_return home;
+        }
+    }
+    co_return std::nullopt;
+}
+
+ss::future<bool> is_home(shards::lock_service& locks, const core_batch::item& item) {
+    for (const std::string& name : item.keys) {
+        if (co_await locks.leases()->comes_to_be_here(item.database, name,
+                                                      locks.key(item.database, name).hash)) {
+            co_return true;
+        }
+    }
+    co_return item.keys.empty();
+}
+
+/// `home` is set if another proxy is to do it.
 ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
-                     protocol::output& bytes, turn whose) {
+                     protocol::output& bytes, turn whose, std::string& home) {
+    using enum shards::order_route;
     shards::lease_keeper& leases = *locks.leases();
     shards::lease_keeper::kept keep(leases);
+    const auto route = leases.finds_homes() ? item.route : here;
+    if (route == as_home && !co_await is_home(locks, item)) {
+        protocol::reply_writer writer(bytes, item.spoken);
+        reply_lock_error(writer, shards::lock_error::moved);
+        co_return;
+    }
+    // Who takes a lock finds out by trying; who looks at it would take it for free.
+    const bool tries_first = item.spec->flags & flag_takes_lock;
+    if (route == to_home) {
+        if (auto found = co_await home_of(locks, item, !tries_first)) {
+            home = std::move(*found);
+            co_return;
+        }
+    }
     const auto began = shards::read_clock();
     if (!item.wanted.empty()) {
         const auto outcome = co_await leases.see_to(item.wanted, keep);
@@ -73,6 +125,12 @@ ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
         }
         if (is_done || is_last || outcome == lease_outcome::unreachable) {
             break;
+        }
+        if (route == to_home && outcome == lease_outcome::elsewhere) {
+            if (auto found = co_await home_of(locks, item, true)) {
+                home = std::move(*found);
+                co_return;
+            }
         }
     }
     bytes.truncate(mark);
@@ -124,11 +182,16 @@ leased_attempt try_leased(const command_spec& spec, const key_call& call, protoc
 ss::future<core_replies> run_leased(shards::lock_service& locks, core_batch batch, turn whose) {
     if (batch.items.size() == 1) {
         core_replies only;
-        co_await run_one(locks, batch.items.front(), only.bytes, whose);
+        std::string home;
+        co_await run_one(locks, batch.items.front(), only.bytes, whose, home);
         only.ends.push_back(only.bytes.size());
+        if (!home.empty()) {
+            only.homes.push_back({0, std::move(home), std::move(batch.items.front())});
+        }
         co_return only;
     }
     std::vector<protocol::output> written(batch.items.size());
+    std::vector<std::string> homes(batch.items.size());
     std::vector<ss::future<>> under_way;
     std::set<std::string, std::less<>> busy;
     for (size_t i = 0; i < batch.items.size(); ++i) {
@@ -142,7 +205,7 @@ ss::future<core_replies> run_leased(shards::lock_service& locks, core_batch batc
             co_await wait_for_all(under_way);
             busy.clear();
         }
-        auto done = run_one(locks, item, written[i], whose);
+        auto done = run_one(locks, item, written[i], whose, homes[i]);
         if (done.available() || keys.empty()) {
             co_await std::move(done);
             continue;
@@ -156,6 +219,11 @@ ss::future<core_replies> run_leased(shards::lock_service& locks, core_batch batc
     for (const protocol::output& each : written) {
         replies.bytes.append(each.view());
         replies.ends.push_back(replies.bytes.size());
+    }
+    for (size_t i = 0; i < homes.size(); ++i) {
+        if (!homes[i].empty()) {
+            replies.homes.push_back({i, std::move(homes[i]), std::move(batch.items[i])});
+        }
     }
     co_return replies;
 }

@@ -1,6 +1,7 @@
 #include "proxy/lock_orders.hh"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <limits>
 
@@ -139,6 +140,17 @@ bool read_order_options(const protocol::request& args, size_t first, std::string
                 return false;
             }
             order.priority = static_cast<int32_t>(*number);
+        } else if (limits.is_from_proxy && left >= 1 && order.number.empty() &&
+                   !args[i + 1].empty() && word == "ORDER") {
+            order.number = args[++i];
+        } else if (limits.is_from_proxy && left >= 2 && order.number.empty() &&
+                   !args[i + 1].empty() && word == "AGAIN") {
+            order.number = args[++i];
+            const auto times = read_number(args[++i], reply);
+            if (!times) {
+                return false;
+            }
+            order.repeated = static_cast<uint32_t>(std::clamp<int64_t>(*times, 1, 1'000'000));
         } else {
             return fail();
         }

@@ -30,6 +30,16 @@ shards::deadlock_rule rule_of(config::deadlock_rule rule) {
     std::unreachable();
 }
 
+shards::store_rule rule_of(config::store_rule rule) {
+    switch (rule) {
+        case config::store_rule::lease:
+            return shards::store_rule::lease;
+        case config::store_rule::token:
+            return shards::store_rule::token;
+    }
+    std::unreachable();
+}
+
 shards::lock_policy policy_of(const config::policy_options& policy) {
     return {.pollers = rule_of(policy.pollers),
             .park = policy.park,
@@ -39,7 +49,8 @@ shards::lock_policy policy_of(const config::policy_options& policy) {
             .grace = policy.grace,
             .lock_delay = policy.lock_delay,
             .max_waiters = policy.max_waiters,
-            .deadlocks = rule_of(policy.deadlocks)};
+            .deadlocks = rule_of(policy.deadlocks),
+            .store = rule_of(policy.store)};
 }
 
 }  // namespace
@@ -48,6 +59,8 @@ shards::lock_table_options table_options(const config::config& settings, shards:
     shards::lock_table_options options;
     options.key_bytes_max = settings.limits.key_bytes;
     options.keys_max = settings.limits.locks;
+    options.slow = {
+        .wait = settings.slow.wait, .hold = settings.slow.hold, .entries = settings.slow.entries};
     // Masters remember what a restart of this process forgets.
     if (settings.stripes.empty() && settings.embedded.start_delay.count() > 0) {
         options.grants_from = now + settings.embedded.start_delay;

@@ -3,9 +3,12 @@
 #include <seastar/core/coroutine.hh>
 #include <utility>
 
+#include "proxy/at_home.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/draining.hh"
 #include "proxy/lock_orders.hh"
+#include "proxy/peers.hh"
 #include "proxy/services.hh"
 #include "shards/background.hh"
 
@@ -67,6 +70,7 @@ ss::future<lock_answer> wait_at(client& who, ss::shard_id core, lock_order order
     }
     if (answer.how == lock_answer::end::granted && who.gone.abort_requested()) {
         co_await take_back_at(who, core, database, key, owner, answer.given.fence);
+        who.order.fence = 0;  // and need not be known again
         answer.how = lock_answer::end::cancelled;
     }
     co_return answer;
@@ -74,8 +78,64 @@ ss::future<lock_answer> wait_at(client& who, ss::shard_id core, lock_order order
 
 }  // namespace
 
+namespace {
+
+ss::future<lock_answer> acquire_once(client& who, ss::shard_id core, lock_order order) {
+    return order.wait ? wait_at(who, core, std::move(order))
+                      : acquire_at(who, core, std::move(order));
+}
+
+/// Where the lease is, wherever that moves while we wait. What was lost on the way, a link or a
+/// place in line, is asked for again in the time that is left.
+ss::future<lock_answer> follow_home(client& who, ss::shard_id core, lock_order order) {
+    using end = lock_answer::end;
+    const auto deadline = order.wait && order.wait->count() > 0 ? shards::read_clock() + *order.wait
+                                                                : shards::end_of_time;
+    shards::forward_journey journey(shards::forward_journey::if_unknown::ask_again);
+    while (true) {
+        auto answer = co_await acquire_once(who, core, order);
+        const bool has_moved =
+            answer.how == end::failed && answer.error == shards::lock_error::moved;
+        if (answer.how != end::elsewhere && !has_moved) {
+            co_return answer;
+        }
+        if (order.route == shards::order_route::as_home || order.is_parked) {
+            answer.how = end::elsewhere;
+            co_return answer;
+        }
+        if (has_moved) {
+            journey.on_moved();
+        } else {
+            if (order.number.empty()) {
+                order.number = who.all.links.local().new_order();
+            }
+            auto there = co_await acquire_at_home(who, answer.home, order);
+            if (there) {
+                co_return std::move(*there);
+            }
+            order.repeated += there.error() == forward_trouble::unknown ? 1 : 0;
+            journey.on_trouble(there.error());
+        }
+        if (who.gone.abort_requested()) {
+            co_return lock_answer{.how = end::cancelled};
+        }
+        if (deadline != shards::end_of_time) {
+            const auto left =
+                std::chrono::ceil<std::chrono::milliseconds>(deadline - shards::read_clock());
+            order.wait = std::max(left, std::chrono::milliseconds(1));
+        }
+        order.route = journey.route();
+    }
+}
+
+}  // namespace
+
 ss::future<lock_answer> wait_for_lock(client& who, lock_order order) {
     const ss::shard_id core = who.all.locks.local().core_of(order.key);
+    order.route = who.holds_turns ? shards::order_route::here : who.route();
+    if (order.route != shards::order_route::here) {
+        return follow_home(who, core, std::move(order));
+    }
     if (!order.wait) {
         if (who.holds_turns) {
             // The turn is ours already: acquire() would wait for it.
@@ -89,19 +149,32 @@ ss::future<lock_answer> wait_for_lock(client& who, lock_order order) {
     return wait_at(who, core, std::move(order));
 }
 
+void end_wait_for_good(client& who) {
+    // A client of another proxy is not told: its own proxy sees its channel end, and asks
+    // elsewhere.
+    if (draining::has_begun && who.from_proxy.empty()) {
+        who.reply.error(
+            "ERR STOPPING this server is stopping: ask another one, or again in a moment");
+    }
+    who.closing = true;  // what it sent behind this command is not for us to do
+}
+
 void reply_answer(client& who, const lock_answer& answer) {
     switch (answer.how) {
         case lock_answer::end::granted:
             return reply_grant(who.reply, answer.given, shards::read_clock());
         case lock_answer::end::failed:
-            return reply_lock_error(who.reply, answer.error);
+            return answer.words.empty() ? reply_lock_error(who.reply, answer.error)
+                                        : who.reply.error(answer.words);
+        case lock_answer::end::elsewhere:
+            return reply_lock_error(who.reply, shards::lock_error::moved);
         case lock_answer::end::refused:
             return who.reply.null_array();
         case lock_answer::end::cancelled:
             break;
     }
     if (who.gone.abort_requested()) {
-        who.closing = true;  // what it sent behind this command is not for us to do
+        end_wait_for_good(who);
     } else if (std::exchange(who.unblocked_with_error, false)) {
         who.reply.error("UNBLOCKED client unblocked via CLIENT UNBLOCK");
     } else {

@@ -12,6 +12,7 @@
 #include "proxy/command.hh"
 #include "proxy/owned_request.hh"
 #include "shards/lease_keeper.hh"
+#include "shards/lock_order.hh"
 
 namespace lockkeeper::proxy {
 
@@ -29,6 +30,8 @@ struct core_batch {
         /// answer is true as soon as the masters hold what it has moved.
         std::vector<shards::wanted_lease> wanted{};
         std::optional<std::string> answer{};
+        shards::order_route route = shards::order_route::here;
+        std::vector<std::string> keys{};  ///< unless the route is `here`
     };
     std::vector<item> items;
 };
@@ -37,6 +40,13 @@ struct core_batch {
 struct core_replies {
     protocol::output bytes;
     std::vector<size_t> ends;
+    /// A command that another proxy is to carry out: nothing has happened, and nothing is written.
+    struct sent_home {
+        size_t index;
+        std::string home;
+        core_batch::item item;
+    };
+    std::vector<sent_home> homes{};
 
     std::string_view operator[](size_t i) const {
         const size_t begin = i == 0 ? 0 : ends[i - 1];

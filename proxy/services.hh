@@ -6,9 +6,12 @@
 #include "proxy/clients.hh"
 #include "proxy/pubsub.hh"
 #include "proxy/statistics.hh"
+#include "proxy/user_roll.hh"
 #include "shards/lock_service.hh"
 
 namespace lockkeeper::proxy {
+
+class peers;
 
 /// What the sessions of one core work with. Made by the app before the listeners, gone after them.
 struct services {
@@ -16,6 +19,8 @@ struct services {
     ss::sharded<shards::lock_service>& locks;
     ss::sharded<pubsub>& messages;
     ss::sharded<clients>& everyone;
+    ss::sharded<user_roll>& users;
+    ss::sharded<peers>& links;
     statistics& counted;
 };
 

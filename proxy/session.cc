@@ -1,5 +1,8 @@
 #include "proxy/session.hh"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -14,15 +17,26 @@
 
 #include "protocol/look_ahead.hh"
 #include "protocol/text.hh"
+#include "proxy/at_home.hh"
+#include "proxy/audit.hh"
 #include "proxy/destination.hh"
+#include "proxy/draining.hh"
+#include "proxy/forwarder.hh"
 #include "proxy/leased_run.hh"
+#include "proxy/link.hh"
+#include "proxy/link_handshake.hh"
+#include "proxy/peers.hh"
+#include "proxy/permission.hh"
 #include "proxy/services.hh"
 #include "proxy/upstream.hh"
 #include "shards/background.hh"
+#include "shards/core/link_watch.hh"
 
 namespace lockkeeper::proxy {
 
 namespace {
+
+using namespace std::chrono_literals;
 
 ss::logger log("session");
 
@@ -71,11 +85,6 @@ size_t cost_of_queueing(const protocol::request& request) {
     return bytes;
 }
 
-bool fits(const command_spec& spec, size_t arguments) {
-    return arguments >= static_cast<size_t>(spec.least) &&
-           (spec.most < 0 || arguments <= static_cast<size_t>(spec.most));
-}
-
 }  // namespace
 
 session::session(ss::connected_socket socket, ss::socket_address address, uint64_t number,
@@ -91,22 +100,42 @@ session::session(ss::connected_socket socket, ss::socket_address address, uint64
     _socket.set_nodelay(true);
 }
 
+session::session(ss::connected_socket channel, link_origin from, std::string_view who,
+                 uint64_t number, services& shared)
+    : session(std::move(channel), ss::socket_address(), number, shared) {
+    const size_t line = std::min(who.find('\n'), who.size());
+    peer = protocol::sanitised(who.substr(0, line));
+    name = protocol::sanitised(who.substr(std::min(line + 1, who.size())));
+    local = fmt::format("proxy {}", from.proxy);
+    from_proxy = std::move(from.proxy);
+    _link_is_over = std::move(from.link_is_over);
+}
+
 ss::future<> session::serve() {
     all.everyone.local().add(*this);
     shards::background(_gate, log, "watching for a hang-up",
                        [this] { return watch_for_hang_up(); });
     try {
-        co_await serve_commands();
+        if (become_standard()) {
+            co_await serve_commands();
+        } else {
+            reply.error("ERR max number of clients reached");
+            co_await write_replies();
+        }
     } catch (const std::exception& problem) {
         // A reset is an ordinary way to leave; the client cannot be told anything any more.
         log.debug("client {} at {}: {}", id, peer, problem.what());
     }
+    note_last_order();
     all.everyone.local().remove(*this);
     unsubscribe_all();
     _socket.shutdown_input();
     co_await leave_locks();
     if (data) {
         co_await data->close();
+    }
+    if (at_homes) {
+        co_await at_homes->close();
     }
     co_await _gate.close();
     // A close that fails has nothing left to lose either, but its exception must be looked at.
@@ -123,6 +152,15 @@ ss::future<> session::watch_for_hang_up() {
     }
 }
 
+/// Another proxy that has not got the answer to its last order will ask again.
+void session::note_last_order() {
+    if (order.fence == 0 || order.at != commands_executed) {
+        return;  // it has said something since, so it knew
+    }
+    const auto now = shards::read_clock();
+    all.everyone.local().orders.note(order.number, order.fence, now + orders_are_remembered, now);
+}
+
 /// Locks that live by this connection end with it, and who took one with its last words may take it
 /// again.
 ss::future<> session::leave_locks() {
@@ -131,9 +169,16 @@ ss::future<> session::leave_locks() {
         co_await std::exchange(_reading_ahead, std::nullopt)
             ->handle_exception([](const std::exception_ptr&) {});
     }
-    if (lives_with_locks) {
-        co_await all.locks.invoke_on_all(
-            [who = id](shards::lock_service& locks) { locks.client_left(who); });
+    // Who takes a lock with a TTL does not know whether a policy renews it.
+    if (lives_with_locks || all.locks.local().may_renew()) {
+        draining::left_with_locks += draining::has_begun ? 1 : 0;
+        // If it has not left by itself, it may be there still, beyond a link, and has to hear
+        // first.
+        const bool was_cut_off = _link_is_over && (*_link_is_over || _ended_here);
+        const auto at_least = was_cut_off ? shards::link_rules().grace() : 0ms;
+        co_await all.locks.invoke_on_all([who = id, at_least](shards::lock_service& locks) {
+            locks.client_left(who, at_least);
+        });
     }
     for (const auto& [number, key] : _taken_last) {
         co_await all.locks.invoke_on(
@@ -187,12 +232,58 @@ ss::future<> session::serve_commands() {
         } else {
             _unread.erase(0, _unread.size() - unread.size());
         }
+        if (is_link) {
+            co_return co_await serve_link();
+        }
         unexecuted = _unread.size();
         if (unexecuted > all.settings.limits.query_bytes) {
             warn_of("a command beyond limits.query_bytes");
             co_return;
         }
     }
+}
+
+namespace {
+
+/// The end of a link that was called, on a connection that began as a client's.
+class callee_wire final : public link_wire {
+public:
+    callee_wire(ss::connected_socket& socket, ss::data_source& in, ss::data_sink& out)
+        : _socket(socket), _in(in), _out(out) {}
+    ss::future<ss::temporary_buffer<char>> read() override { return _in.get(); }
+    ss::future<> write(std::string_view bytes) override {
+        return _out.put(ss::temporary_buffer<char>(bytes.data(), bytes.size()));
+    }
+    void cut() noexcept override {
+        _socket.shutdown_input();
+        _socket.shutdown_output();
+    }
+
+private:
+    ss::connected_socket& _socket;
+    ss::data_source& _in;
+    ss::data_sink& _out;
+};
+
+}  // namespace
+
+/// The peer at the other end is a proxy, and what it says are the words of its clients.
+ss::future<> session::serve_link() {
+    callee_wire wire(_socket, _in, _out);
+    const std::string from = calling->caller();
+    link conversations(
+        wire,
+        {.welcome =
+             [this, from](ss::connected_socket channel, std::string who) {
+                 all.links.local().take_in(std::move(channel), {from, _link->end()},
+                                           std::move(who));
+             },
+         .hear = [this](shards::announcement what) { all.links.local().heard(std::move(what)); }});
+    auto hung_up = gone.subscribe([&conversations]() noexcept { conversations.cut("hung up"); });
+    _link = &conversations;
+    const auto why = co_await conversations.serve(std::exchange(_unread, {}));
+    _link = nullptr;
+    log.debug("the link from proxy {} ended: {}", from, why);
 }
 
 /// Nearly always everything is done at once and one write ends it: that takes no coroutine. The
@@ -225,8 +316,10 @@ ss::future<> session::let_the_next_go() {
 }
 
 ss::future<> session::serve_rest(std::string_view& unread, pause why) {
+    bool has_waited = false;
     for (;; why = execute_ready(unread)) {
         if (!_gaps.empty() || _slow) {
+            has_waited = has_waited || _slow;
             co_await finish_pending();
         }
         if (why == pause::need_time && output.size() < all.settings.limits.output_bytes &&
@@ -234,9 +327,23 @@ ss::future<> session::serve_rest(std::string_view& unread, pause why) {
             continue;
         }
         co_await write_replies();
+        if (std::exchange(has_waited, false)) {
+            acknowledge_with_replies();
+        }
         if (why == pause::need_bytes || closing) {
             co_return;
         }
+    }
+}
+
+/// While a client waited the kernel has taken it for one that only sends, and would acknowledge its
+/// next command with a packet of its own before we may read it. But it will be answered at once.
+void session::acknowledge_with_replies() {
+    try {
+        const int off = 0;
+        _socket.set_sockopt(IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
+    } catch (const std::system_error&) {
+        // It has gone: the next read will tell.
     }
 }
 
@@ -279,9 +386,14 @@ size_t session::fetch_keys(std::string_view unread) const {
 }
 
 session::pause session::execute_ready(std::string_view& unread) {
-    for (size_t fetched = 0;; fetched -= fetched > 0 ? 1 : 0) {
+    constexpr size_t commands_a_look = 32;
+    size_t fetched = 0;
+    for (size_t executed = 0;; ++executed, fetched -= fetched > 0 ? 1 : 0) {
         if (fetched == 0) {
             fetched = fetch_keys(unread);
+        }
+        if (executed % commands_a_look == 0) {
+            _batch_time.reset();
         }
         const auto [outcome, taken] = _parser.parse(unread);
         if (outcome == protocol::request_outcome::request) {
@@ -321,23 +433,28 @@ void session::execute(const protocol::request& request) {
         return;
     }
     ++all.counted.commands;
+    ++user->counted->commands;
     ++commands_executed;
     if (replies == reply_mode::skip_next) {
         replies = reply_mode::skipping;
     }
     const size_t mark = output.size();
     const command_spec* spec = find_command(request.name());
+    if (order.at + 1 == commands_executed && spec && spec->flags & flag_readonly) [[unlikely]] {
+        order.at = commands_executed;  // who only looks may still ask for its answer again
+    }
     if (!spec && !all.settings.data) {
         if (multi) {
             multi->broken = true;
         }
         unknown_command(request, reply);
-    } else if (!spec || !refuse(*spec, request)) {
+    } else if (spec ? !refuse(*spec, request) : free_hand || is_allowed(spec, request)) {
         last_command = spec ? spec->name : std::string_view("upstream");
         run_or_refuse(spec, request);
     }
     if (output.size() > mark && output.view()[mark] == '-') {
         ++all.counted.error_replies;
+        ++user->counted->error_replies;
     }
     if (!_slow) {
         mute(mark);
@@ -355,13 +472,25 @@ void session::mute(size_t mark) {
     }
 }
 
+/// What the user's rights forbid; a refusal has been said, and spoils a transaction.
+bool session::is_allowed(const command_spec* spec, const protocol::request& request) {
+    const bool permitted = is_permitted(*this, spec, request);
+    if (!permitted && multi) {
+        multi->broken = true;
+    }
+    return permitted;
+}
+
 /// What the state of the connection forbids. True if the refusal has been said.
 bool session::refuse(const command_spec& spec, const protocol::request& request) {
-    if (!fits(spec, request.size())) {
+    if (!takes(spec, request.size())) {
         if (multi) {
             multi->broken = true;
         }
         reply_wrong_arity(reply, spec.name);
+        return true;
+    }
+    if (!free_hand && !is_allowed(&spec, request)) {
         return true;
     }
     if (only_listens() && !(spec.flags & flag_when_listening)) {
@@ -436,7 +565,11 @@ void session::queue(const command_spec* spec, const protocol::request& request) 
 }
 
 void session::run_here(const command_spec& spec, const protocol::request& request) {
+    if (spec.flags & flag_admin) [[unlikely]] {
+        audit(*this, spec, request);
+    }
     if (spec.on_client) {
+        _batch_time.reset();  // it may look at the clock itself
         spec.on_client(*this, request);
     } else if (spec.may_wait && spec.may_wait(*this, request)) {
         run_slowly(&spec, request, slow_command::way::in_time);
@@ -453,6 +586,16 @@ void session::run_upstream(const protocol::request& request) {
     _for_upstream.emplace_back(request);
 }
 
+/// One look at the clock for the commands that are executed without a pause: all of them had come
+/// before it, so each may be carried out as of that moment. Not where leases of masters end by
+/// themselves: there every command looks.
+shards::instant session::batch_time() {
+    if (!_batch_time) {
+        _batch_time = shards::read_clock();
+    }
+    return *_batch_time;
+}
+
 void session::run_keys(const command_spec& spec, const protocol::request& request) {
     auto& locks = all.locks.local();
     ss::shard_id core = 0;
@@ -464,20 +607,44 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
         }
         core = *one;
     }
-    if (spec.flags & flag_write && locks.table().policies().any_renews()) {
-        lives_with_locks = true;  // a policy may renew what it takes for as long as it is here
-    }
     // Deep pipelines are no resends.
     constexpr size_t remembered = 4;
     if (spec.flags & flag_takes_lock && _taken_last.size() < remembered) {
         _taken_last.emplace_back(database, request[1]);
     }
-    const bool can_run = core == ss::this_shard_id() && locks.turn_is_free();
+    std::vector<std::string> keys;
+    auto where = locks.leases() == nullptr ? shards::order_route::here : route();
+    if (where != shards::order_route::here) {
+        auto names = spec.find_keys ? spec.find_keys(*this, request) : keys_of(spec, request);
+        std::ranges::transform(names, names.begin(), home_key);
+        const auto now = shards::read_clock();
+        const bool is_here =
+            core == ss::this_shard_id() && std::ranges::any_of(names, [&](std::string_view key) {
+                const auto found = locks.key(database, key);
+                if (!locks.leases()->is_here(found, now)) {
+                    return false;
+                }
+                if (where == shards::order_route::as_home) {
+                    // Ready at once; the key stays for a moment where others have come for it.
+                    shards::abandon(locks.leases()
+                                        ->comes_to_be_here(database, std::string(key), found.hash)
+                                        .discard_result());
+                }
+                return true;
+            });
+        if (is_here || names.empty()) {
+            where = shards::order_route::here;
+        } else {
+            keys.assign(names.begin(), names.end());
+        }
+    }
+    const bool can_run =
+        core == ss::this_shard_id() && locks.turn_is_free() && where == shards::order_route::here;
     if (can_run && locks.leases() == nullptr) {
         if (spec.flags & flag_grows && memory_is_short()) {
             return reply_out_of_memory(reply);
         }
-        const auto now = shards::read_clock();
+        const auto now = batch_time();
         spec.on_keys({request, database, locks, now, reply, id});
         locks.settle(now);
         return;
@@ -503,7 +670,7 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
     auto& items = _for_cores[core].items;
     _gaps.push_back({output.size(), core, items.size(), replies != reply_mode::on});
     items.push_back({&spec, database, reply.spoken(), owned_request(request), id,
-                     std::move(tried.wanted), std::move(answer)});
+                     std::move(tried.wanted), std::move(answer), where, std::move(keys)});
 }
 
 void session::run_slowly(const command_spec* spec, const protocol::request& request,
@@ -514,6 +681,7 @@ void session::run_slowly(const command_spec* spec, const protocol::request& requ
 ss::future<> session::finish_slow() {
     auto command = std::move(*_slow);
     _slow.reset();
+    _batch_time.reset();
     if (command.how == slow_command::way::in_turn) {
         const auto views = command.request.views();
         const size_t mark = output.size();
@@ -525,6 +693,11 @@ ss::future<> session::finish_slow() {
     }
     const size_t mark = output.size();
     in_reply = true;
+    if (command.how == slow_command::way::in_time && co_await finish_at_home(command)) {
+        mute(mark);
+        end_reply();
+        co_return;
+    }
     auto done = co_await ss::coroutine::as_future(
         command.how == slow_command::way::both
             ? run_in_both(*command.spec, std::move(command.request))
@@ -534,6 +707,22 @@ ss::future<> session::finish_slow() {
     }
     end_reply();
     done.get();
+}
+
+/// A command on keys that another proxy has the lease of. Those that wait find their way
+/// themselves.
+ss::future<bool> session::finish_at_home(const slow_command& command) {
+    const command_spec* const spec = command.spec;
+    const bool has_keys = spec && (spec->keys.first != 0 || spec->find_keys);
+    if (!has_keys || spec->flags & (flag_blocking | flag_not_queued) ||
+        route() == shards::order_route::here) {
+        co_return false;
+    }
+    const auto views = command.request.views();
+    const protocol::request args{views};
+    co_return co_await done_at_home(
+        *this, command.request,
+        spec->find_keys ? spec->find_keys(*this, args) : keys_of(*spec, args));
 }
 
 /// Subscriptions hear of locks here and of data upstream; scripts are loaded here and there.
@@ -591,13 +780,28 @@ ss::future<> session::gather() {
         }
     }
     cores_done.get();
+    std::map<std::pair<size_t, size_t>, std::string> from_homes;
+    std::vector<ss::future<>> at_home;
+    for (size_t core = 0; core < ss::smp::count; ++core) {
+        for (auto& each : answers[core].homes) {
+            const std::pair place{core, each.index};
+            at_home.push_back(
+                run_at_home(std::move(each)).then([&from_homes, place](std::string bytes) {
+                    from_homes.emplace(place, std::move(bytes));
+                }));
+        }
+    }
+    co_await ss::when_all_succeed(at_home.begin(), at_home.end());
 
     protocol::output whole;
     size_t copied = 0;
     for (const gap& hole : _gaps) {
         whole.append(output.view().substr(copied, hole.at - copied));
         copied = hole.at;
-        if (!hole.muted) {
+        if (const auto home = from_homes.find({hole.from, hole.index});
+            !hole.muted && home != from_homes.end()) {
+            whole.append(home->second);
+        } else if (!hole.muted) {
             whole.append(answers[hole.from][hole.index]);
         }
     }
@@ -605,6 +809,44 @@ ss::future<> session::gather() {
     output = std::move(whole);
     _gaps.clear();
     end_reply();
+}
+
+/// Has another proxy do it; or does it here after all, if that one cannot or is not the home any
+/// more. The reply, as the client reads it.
+ss::future<std::string> session::run_at_home(core_replies::sent_home what) {
+    using journey = shards::forward_journey;
+    // What was asked may have been done. To ask again changes nothing for those who only look, and
+    // a try with the same token is the same try.
+    const bool may_repeat = what.item.spec->flags & (flag_readonly | flag_takes_lock);
+    journey way(may_repeat ? journey::if_unknown::ask_again : journey::if_unknown::tell);
+    while (true) {
+        const auto views = what.item.request.views();
+        auto hung_up = gone.subscribe([this]() noexcept { at_homes->cut(); });
+        auto result = co_await homes().call(what.home, protocol::request{views});
+        if (result) {
+            protocol::output bytes;
+            protocol::reply_writer writer(bytes, what.item.spoken);
+            writer.value(*result);
+            co_return std::string(bytes.view());
+        }
+        const ss::shard_id core = all.locks.local().core_of(what.item.keys.front());
+        for (const std::string& key : what.item.keys) {
+            co_await forget_home(*this, what.item.database, key, what.home, result.error());
+        }
+        if (way.on_trouble(result.error()) == journey::next::tell_unknown) {
+            protocol::output bytes;
+            protocol::reply_writer(bytes, what.item.spoken).error(home_lost);
+            co_return std::string(bytes.view());
+        }
+        what.item.route = way.route();
+        core_batch batch;
+        batch.items.push_back(std::move(what.item));
+        auto replies = co_await run_on(all, core, std::move(batch));
+        if (replies.homes.empty()) {
+            co_return std::string(replies.bytes.view());
+        }
+        what = std::move(replies.homes.front());
+    }
 }
 
 /// One write at a time. The socket usually takes it at once; then there is nothing to wait for.
@@ -688,11 +930,16 @@ void session::end_if_overdue(ss::lowres_clock::time_point now) {
 }
 
 void session::request_stop() {
+    _ended_here = true;
     closing = true;
+    if (_link != nullptr) {
+        return _link->finish();  // after the clients that it carries
+    }
     _socket.shutdown_input();
 }
 
 void session::cut() {
+    _ended_here = true;
     closing = true;
     if (!gone.abort_requested()) {
         gone.request_abort();

@@ -12,9 +12,12 @@
 #include "protocol/request_parser.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/link_origin.hh"
 #include "proxy/router.hh"
 
 namespace lockkeeper::proxy {
+
+class link;
 
 /// One client connection, on one core, from accept to close. It owns the socket, the bytes not yet
 /// understood and the replies not yet written.
@@ -29,6 +32,10 @@ class session final : public client,
                           boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
     session(ss::connected_socket socket, ss::socket_address peer, uint64_t number,
+            services& shared);
+    /// For a client of another proxy, over a channel of a link; `who` is what that proxy says of
+    /// it: its address and its name.
+    session(ss::connected_socket channel, link_origin from, std::string_view who, uint64_t number,
             services& shared);
 
     /// Serves the client until either side ends the connection. Never fails.
@@ -74,32 +81,40 @@ private:
 
     ss::future<> serve_commands();
     ss::future<ss::temporary_buffer<char>> read();
+    void note_last_order();
     ss::future<> leave_locks();
     ss::future<> serve_batch(std::string_view& unread, ss::temporary_buffer<char>& bytes);
     ss::future<> serve_rest(std::string_view& unread, pause why);
     static ss::future<> let_the_next_go();
+    void acknowledge_with_replies();
     pause execute_ready(std::string_view& unread);
     size_t fetch_keys(std::string_view unread) const;
     void execute(const protocol::request& request);
     bool refuse(const command_spec& spec, const protocol::request& request);
+    bool is_allowed(const command_spec* spec, const protocol::request& request);
     void mute(size_t mark);
     void run_or_refuse(const command_spec* spec, const protocol::request& request);
     void run(const command_spec* spec, const protocol::request& request);
     void run_here(const command_spec& spec, const protocol::request& request);
     void run_keys(const command_spec& spec, const protocol::request& request);
+    shards::instant batch_time();
     void run_upstream(const protocol::request& request);
     void queue(const command_spec* spec, const protocol::request& request);
     void run_slowly(const command_spec* spec, const protocol::request& request,
                     slow_command::way how);
     ss::future<> finish_slow();
+    ss::future<bool> finish_at_home(const slow_command& command);
     ss::future<> run_in_both(const command_spec& spec, owned_request request);
     ss::future<std::vector<protocol::reply>> ask_upstream(std::vector<owned_request> commands);
     ss::future<> finish_pending();
     ss::future<> gather();
+    ss::future<std::string> run_at_home(core_replies::sent_home what);
+    ss::future<> serve_link();
     ss::future<> write_replies();
     /// `_writing` is ours; gives it back.
     ss::future<> write_in_turn();
     void wake_writer() override;
+    void login_changed() override { _parser.set_authenticated(logged_in); }
     ss::future<> watch_for_hang_up();
     void warn_of(std::string_view what);
 
@@ -112,6 +127,7 @@ private:
     std::vector<owned_request> _for_upstream;
     std::vector<gap> _gaps;
     std::optional<slow_command> _slow;
+    std::optional<shards::instant> _batch_time;
     /// A read that began while a command still waited.
     std::optional<ss::future<>> _reading_ahead;
     ss::temporary_buffer<char> _read_ahead;
@@ -121,6 +137,10 @@ private:
     std::vector<std::pair<uint32_t, std::string>> _taken_last;
     ss::semaphore _writing{1};
     bool _waking = false;
+    link* _link = nullptr;  ///< while it is one
+    /// Of a client of another proxy.
+    ss::lw_shared_ptr<const bool> _link_is_over;
+    bool _ended_here = false;  ///< and not by the client
     ss::gate _gate;
 };
 

@@ -5,7 +5,9 @@
 #include <seastar/core/lowres_clock.hh>
 #include <seastar/core/sleep.hh>
 #include <seastar/core/smp.hh>
+#include <seastar/coroutine/as_future.hh>
 #include <seastar/util/log.hh>
+#include <span>
 
 #include "shards/background.hh"
 
@@ -21,11 +23,35 @@ ss::logger log("wake-ups");
 /// what a waiter waits. A wide area is told of by the doubling.
 constexpr auto claim_window = 20ms;
 
+/// The same for the first in a queue, who may listen at another proxy of the fleet: nobody tells
+/// whether he does, only whether he comes.
+constexpr auto claim_window_elsewhere = 500ms;
+
 /// Rounds of one core; a release beyond that is told to all at once.
 constexpr size_t rounds_max = 10'000;
 
 /// Of a crowd in line, the first few tell well enough where those are who want the lock.
 constexpr size_t addresses_max = 256;
+
+std::optional<std::string> without_head(shards::lock_service& locks,
+                                        const shards::queue_head& gone) {
+    auto& table = locks.table();
+    const auto now = shards::read_clock();
+    const auto key = locks.key(gone.database, gone.queue);
+    std::optional<std::string> next;
+    const auto fields = table.hash_fields(key, now);
+    if (fields && !fields->empty() && fields->front().name == gone.owner) {
+        if (fields->size() > 1) {
+            next = std::string((*fields)[1].name);
+        }
+        // Queues are kept beside locks: no master holds them.
+        table.lease_only(std::span<const std::string_view>());
+        (void)table.hash_remove(key, gone.owner, now);
+        table.lease_only(std::nullopt);
+    }
+    locks.settle(now);
+    return next;
+}
 
 }  // namespace
 
@@ -51,6 +77,18 @@ struct wake_ups::round {
 };
 
 void wake_ups::announce(shards::announcement what) {
+    if (what.calls && !_gate.is_closed()) {
+        return shards::background(
+            _gate, log, "calling the first in a queue",
+            [this, what = std::move(what)]() mutable { return call_head(std::move(what)); });
+    }
+    if (_pass_on) {
+        _pass_on(what);
+    }
+    hear(std::move(what));
+}
+
+void wake_ups::hear(shards::announcement what) {
     if (!what.frees) {
         return _messages.local().broadcast(std::move(what));
     }
@@ -111,6 +149,48 @@ ss::future<> wake_ups::run(shards::announcement what, std::vector<uint64_t> aske
     if (failed) {
         _messages.local().broadcast(std::move(now.what));
     }
+}
+
+ss::future<> wake_ups::call_head(shards::announcement what) {
+    while (!co_await is_heard(what)) {
+        if (_pass_on) {
+            _pass_on(what);
+        }
+        // Perhaps he joined the queue a moment ago and has not subscribed yet. If he comes too late
+        // for this look, he finds himself out of the queue and joins it again.
+        const auto window = _pass_on ? claim_window_elsewhere : claim_window;
+        try {
+            co_await ss::sleep_abortable<ss::lowres_clock>(window, _stopping);
+        } catch (const ss::sleep_aborted&) {
+            co_return;
+        }
+        if (co_await is_heard(what)) {
+            co_return;
+        }
+        auto next = co_await drop_head(*what.calls);
+        if (!next) {
+            co_return;
+        }
+        what.channel = what.calls->channel_prefix + ":" + *next;
+        what.calls->owner = std::move(*next);
+    }
+}
+
+ss::future<bool> wake_ups::is_heard(shards::announcement what) {
+    co_return co_await _messages.local().publish(kind_of(what.where), std::move(what.channel),
+                                                 std::move(what.payload)) > 0;
+}
+
+ss::future<std::optional<std::string>> wake_ups::drop_head(shards::queue_head gone) {
+    const ss::shard_id core = _locks.local().core_of(gone.queue);
+    // A script that has borrowed the queue brings it back before this.
+    co_await _locks.invoke_on(core, &shards::lock_service::take_turn);
+    auto next = co_await ss::coroutine::as_future(
+        _locks.invoke_on(core, [gone = std::move(gone)](shards::lock_service& there) {
+            return without_head(there, gone);
+        }));
+    co_await _locks.invoke_on(core, &shards::lock_service::give_turn);
+    co_return next.get();
 }
 
 ss::future<> wake_ups::wake_by_and_by(round& now) {

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <seastar/core/abort_source.hh>
 #include <seastar/core/future.hh>
 #include <seastar/core/gate.hh>
@@ -32,6 +34,10 @@ namespace ss = seastar;
 /// listen to the very channel come first, and of those who listen to a pattern the ones at an
 /// address from which somebody has asked for this lock.
 ///
+/// A fair lock of Redisson names the one whose turn it is, and nobody else may take it. If he has
+/// died nobody listens on his channel: then he leaves the queue and the next one is told. Redis
+/// would let all the others wait until his time is over.
+///
 /// A round of this belongs to the core of the lock. The lock's next release ends it and begins a
 /// new one.
 class wake_ups : public ss::peering_sharded_service<wake_ups>, public shards::announcer {
@@ -42,6 +48,12 @@ public:
     virtual ~wake_ups() = default;
 
     void announce(shards::announcement what) override;
+    /// The same for what another proxy of the fleet announces: its own listeners it has told.
+    void hear(shards::announcement what);
+    /// Others who may have listeners are told so, from now on.
+    void pass_on_with(std::function<void(const shards::announcement&)> tell) {
+        _pass_on = std::move(tell);
+    }
 
     ss::future<> stop();
 
@@ -52,6 +64,10 @@ private:
 
     void begin(shards::announcement what);
     ss::future<> run(shards::announcement what, std::vector<uint64_t> asked);
+    ss::future<> call_head(shards::announcement what);
+    ss::future<bool> is_heard(shards::announcement what);
+    /// Takes the first one out of the queue, if he still is. Who is next, if anybody.
+    ss::future<std::optional<std::string>> drop_head(shards::queue_head gone);
     /// Clients that asked for this lock in vain, by id.
     std::vector<uint64_t> who_asked(const shards::freed_lock& lock);
     ss::future<> wake_by_and_by(round& now);
@@ -62,6 +78,7 @@ private:
     bool is_newest(const round& now) const;
     bool is_free(const shards::freed_lock& lock);
 
+    std::function<void(const shards::announcement&)> _pass_on;
     ss::sharded<shards::lock_service>& _locks;
     ss::sharded<pubsub>& _messages;
     ss::sharded<clients>& _everyone;

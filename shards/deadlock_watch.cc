@@ -104,7 +104,7 @@ void look_at_line(lock_service& locks, lock_line& line, const owner_set& stuck, 
         seen.waits.push_back(
             {.which = {.core = ss::this_shard_id(), .client = each.client, .since = each.since},
              .key = std::string(line.name()),
-             .rule = line.policy->deadlocks});
+             .rule = line.policy().deadlocks});
         if (before != nullptr) {
             edge.holder = hash_of(locks, before->owner);
             edge.why = wait_reason::in_front;

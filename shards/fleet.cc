@@ -63,19 +63,19 @@ public:
 
 fleet::fleet(const config::config& settings, std::string proxy, lock_table& table,
              std::function<void(instant)> changed)
-    : _relay(std::make_unique<relay>()) {
-    const std::string fingerprint = fingerprint_of(settings);
+    : _fingerprint(fingerprint_of(settings)), _proxy(proxy), _relay(std::make_unique<relay>()) {
     std::vector<std::string> names;
     std::vector<lease_voters*> groups;
     for (const auto& stripe : settings.stripes) {
         group_options options{.stripe = stripe,
                               .masters = settings.masters,
                               .rules = {.masters = static_cast<uint8_t>(stripe.masters.size()),
+                                        .fences = settings.leases.fences,
                                         .slack = settings.leases.slack,
                                         .max_ttl = settings.leases.max_ttl,
                                         .untimed = settings.leases.untimed,
                                         .timeout = settings.masters.timeout},
-                              .fingerprint = fingerprint,
+                              .fingerprint = _fingerprint,
                               .proxy = proxy,
                               .number = static_cast<uint32_t>(_groups.size())};
         names.push_back(stripe.name);
@@ -101,6 +101,12 @@ ss::future<> fleet::stop() {
     }
     for (auto& group : _groups) {
         co_await group->stop();
+    }
+}
+
+void fleet::change_credentials(const config::config& next) {
+    for (size_t i = 0; i < _groups.size(); ++i) {
+        _groups[i]->change_credentials(next.stripes.at(i), next.masters);
     }
 }
 

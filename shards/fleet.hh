@@ -29,6 +29,9 @@ public:
     ss::future<> start();
     ss::future<> stop();
 
+    /// Of the same masters in the same stripes. Connections stay, and so do votes.
+    void change_credentials(const config::config& next);
+
     lease_keeper& leases() { return *_leases; }
 
     struct stripe_state {
@@ -37,9 +40,17 @@ public:
     };
     std::vector<stripe_state> states() const;
 
+    /// What all proxies of the fleet must have in common.
+    const std::string& fingerprint() const { return _fingerprint; }
+    const std::string& proxy() const { return _proxy; }
+    /// The masters on which proxies register: those of the first stripe.
+    stripe_group& registry() { return *_groups.front(); }
+
 private:
     class relay;
 
+    std::string _fingerprint;
+    std::string _proxy;
     std::unique_ptr<relay> _relay;
     std::vector<std::unique_ptr<stripe_group>> _groups;
     std::optional<lease_keeper> _leases;

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <memory>
 #include <seastar/core/coroutine.hh>
+#include <seastar/core/lowres_clock.hh>
 #include <seastar/core/sleep.hh>
 #include <seastar/core/when_all.hh>
 #include <seastar/coroutine/maybe_yield.hh>
+#include <seastar/util/log.hh>
 #include <stdexcept>
 
+#include "shards/background.hh"
+#include "shards/masters/lease_value.hh"
 #include "shards/read_clock.hh"
 
 namespace lockkeeper::shards {
@@ -18,10 +22,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
+ss::logger log("leases");
+
 /// Of a command, after a round that found no majority.
 constexpr auto pause_before_retry = 5ms;
 /// How long a key is kept that many want and nobody has.
 constexpr auto linger = 10ms;
+/// The same if clients of other proxies do: those who sleep until they are woken come here to take
+/// it, and here is what libraries keep beside a lock, their queues above all. Nobody is kept
+/// waiting: all proxies know the way.
+constexpr auto linger_for_peers = 1s;
+/// A crowd that polls could keep a key here for ever. Other proxies that are not linked with this
+/// one get their chance from time to time.
+constexpr auto kept_for_pollers = 1s;
+constexpr auto left_to_others = 100ms;
 
 using phase = lease::phase;
 
@@ -30,6 +44,21 @@ using phase = lease::phase;
 struct lease_keeper::record final : lease_record {
     using lease_record::lease_record;
     std::vector<ss::promise<>> waiting;  ///< commands, for a change of this lease
+};
+
+/// A question to the masters of one key, for all who want to know.
+struct lease_keeper::search : ss::enable_lw_shared_from_this<search> {
+    search(home_search how, uint32_t number, std::string_view key_name, key_hash key_hash,
+           attempt_id attempt)
+        : state(std::move(how)), database(number), name(key_name), hash(key_hash), id(attempt) {}
+
+    home_search state;
+    uint32_t database;
+    std::string name;
+    key_hash hash;
+    attempt_id id;
+    ss::shared_promise<> done{};
+    ss::timer<ss::lowres_clock> deadline{};
 };
 
 lease_keeper::lease_keeper(lock_table& table, stripe_map stripes, std::vector<lease_voters*> groups,
@@ -52,7 +81,12 @@ ss::future<> lease_keeper::stop() {
             }
         });
     }
-    return ss::make_ready_future<>();
+    while (!_searches.empty()) {
+        const auto open = _searches.begin()->second;
+        open->state.on_time_up();
+        conclude(*open);
+    }
+    return _gate.close();
 }
 
 // ---- records ------------------------------------------------------------------------------------
@@ -149,6 +183,14 @@ void lease_keeper::after(record& one, instant now) {
     if (state == phase::lost) {
         _table.exists(key, now);  // finds its entry void
     }
+    if (state == phase::elsewhere && finds_homes() && !_stopped) {
+        const lock_line* const line = _table.line_of(key);
+        if (line != nullptr && !line->queue.empty()) {
+            background(_gate, log, "sending a line to its home",
+                       [this, database = key.database, name = std::string(key.name),
+                        hash = key.hash] { return send_line_home(database, name, hash); });
+        }
+    }
     _table.lease_changed(key);
 }
 
@@ -165,6 +207,20 @@ void lease_keeper::count_change(const record& one, phase before, instant now) {
     _counted.lost += before == phase::held && state == phase::lost ? 1 : 0;
 }
 
+/// An extension was under way and is over.
+void lease_keeper::count_renewal(const record& one, instant valid_before, instant now) {
+    if (one.held.state() != phase::held) {
+        return;  // lost, and counted as that
+    }
+    const instant valid = one.held.valid_until();
+    if (valid <= valid_before) {
+        ++_counted.renewals_failed;
+        return;
+    }
+    ++_counted.renewed;
+    _counted.renewed_late += 6 * (valid_before - now) < valid - now ? 1 : 0;
+}
+
 template <typename Work>
 void lease_keeper::on_answer(const lock_key& key, Work work) {
     record* const one = find(key);
@@ -177,6 +233,9 @@ void lease_keeper::on_answer(const lock_key& key, Work work) {
     const bool extending = one->held.is_extending();
     with(*one, now, work);
     count_change(*one, before, now);
+    if (extending && !one->held.is_extending()) {
+        count_renewal(*one, valid, now);
+    }
     if (one->held.state() != before || one->held.valid_until() != valid ||
         one->held.is_extending() != extending) {
         after(*one, now);
@@ -208,6 +267,15 @@ void lease_keeper::renewed(const lock_key& key, attempt_id attempt, master_index
 void lease_keeper::looked(const lock_key& key, attempt_id attempt,
                           std::optional<std::string_view> holder,
                           std::optional<std::chrono::nanoseconds> remaining) {
+    if (const auto found = _searches.find(attempt); found != _searches.end()) {
+        const auto open = found->second;
+        const auto value = holder ? parse_lease_value(*holder) : std::nullopt;
+        open->state.on_answer(value ? std::optional(value->proxy) : std::nullopt, remaining);
+        if (open->state.state() != home_search::verdict::open) {
+            conclude(*open);
+        }
+        return;
+    }
     on_answer(key, [&](lease& held, const lease_turn& turn) {
         held.on_looked(attempt, holder, remaining, turn);
     });
@@ -239,11 +307,17 @@ void lease_keeper::on_due() {
         const phase before = one.held.state();
         if (std::exchange(one.lingers_until, std::max(one.lingers_until, now)) <= now) {
             one.was_awaited = false;
+            one.has_peers = false;
             one.lingers_until = end_of_time;
             look_at(one);
         }
+        const bool extending = one.held.is_extending();
+        const instant valid = one.held.valid_until();
         with(one, now, [](lease& held, const lease_turn& turn) { held.on_time(turn); });
         count_change(one, before, now);
+        if (extending && !one.held.is_extending()) {
+            count_renewal(one, valid, now);
+        }
         const phase state = one.held.state();
         if ((state == phase::elsewhere || state == phase::unreachable || state == phase::lost) &&
             state == before) {
@@ -276,8 +350,10 @@ void lease_keeper::try_again(record& one, instant now) {
     if (!one.held.may_try(now)) {
         return;
     }
-    const auto ttl = line->queue.front().ttl;
-    begin(one, ttl ? now + *ttl : end_of_time, now);
+    const waiter& first = line->queue.front();
+    const std::string_view token =
+        first.mode == lock_mode::exclusive ? std::string_view(first.owner) : std::string_view();
+    begin(one, first.ttl ? now + *first.ttl : end_of_time, stored_for(one.key(), token), now);
 }
 
 // ---- what the table asks ------------------------------------------------------------------------
@@ -293,13 +369,22 @@ void lease_keeper::expect_next(const lock_key& key, lease& held, const lease_rul
     held.expect(ttl ? std::chrono::nanoseconds(*ttl) : rules.untimed / 2, rules);
 }
 
-std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until, instant now) {
+/// What the masters are to hold while a client with this token has the key.
+std::string_view lease_keeper::stored_for(const lock_key& key, std::string_view token) const {
+    const policy_book& policies = _table.policies();
+    const bool by_token = policies.any_tokens() && policies.of(key.name).store == store_rule::token;
+    return by_token ? token : std::string_view();
+}
+
+std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until,
+                                            std::string_view token, instant now) {
     record* const one = find(key);
+    const std::string_view stored = stored_for(key, token);
     std::optional<uint64_t> number;
     if (one != nullptr && one->held.state() == phase::held) {
         with(*one, now, [&](lease& held, const lease_turn& turn) {
-            const auto given =
-                until == end_of_time ? held.grant_untimed(turn) : held.grant(until - now, turn);
+            const auto given = until == end_of_time ? held.grant_untimed(turn, stored)
+                                                    : held.grant(until - now, turn, stored);
             if (given) {
                 number = given->fence;
                 held.needed_until(until);
@@ -311,7 +396,8 @@ std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until, 
         _wanted.push_back({.database = key.database,
                            .name = std::string(key.name),
                            .hash = key.hash,
-                           .until = until});
+                           .until = until,
+                           .token = std::string(stored)});
     } else {
         one->is_idle = false;
         one->is_spare = false;
@@ -323,6 +409,11 @@ std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until, 
 bool lease_keeper::is_valid(const lock_key& key, instant now) {
     const record* const one = find(key);
     return one != nullptr && one->held.state() == phase::held && now < one->held.valid_until();
+}
+
+bool lease_keeper::covers(const lock_key& key, instant until) {
+    const record* const one = find(key);
+    return until == end_of_time || one == nullptr || until <= one->held.valid_until();
 }
 
 bool lease_keeper::is_elsewhere(const lock_key& key, instant now) {
@@ -413,10 +504,12 @@ void lease_keeper::give_back_idle(instant now) {
             (line != nullptr && !line->queue.empty())) {
             continue;
         }
-        if (one->held.state() == phase::held && one->was_awaited && !_stopped) {
-            // Who was served from a line will often stand in it again: the key is kept for a
-            // moment.
-            one->lingers_until = now + linger;
+        const bool is_polled = line != nullptr && stays_for_pollers(*line, now);
+        if (one->held.state() == phase::held && (one->was_awaited || one->has_peers || is_polled) &&
+            !_stopped) {
+            // Who was served from a line will often stand in it again, and one of a crowd that
+            // polls will soon ask: the key is kept for a moment.
+            one->lingers_until = now + (one->has_peers ? linger_for_peers : linger);
             _due.set(*one, std::min(one->lingers_until,
                                     one->held.wake_at(_groups[one->stripe]->rules())));
             schedule(now);
@@ -429,6 +522,14 @@ void lease_keeper::give_back_idle(instant now) {
             close(*one);
         }
     }
+}
+
+bool lease_keeper::stays_for_pollers(const lock_line& line, instant now) const {
+    if (line.polling.empty()) {
+        return false;
+    }
+    const auto turn = (now - line.since) % (kept_for_pollers + left_to_others);
+    return finds_homes() || turn < kept_for_pollers;
 }
 
 ss::future<lease_survey> lease_keeper::survey() const {
@@ -461,6 +562,144 @@ void lease_keeper::release_all(instant now) {
     for (record* const one : all) {
         with(*one, now, [](lease& held, const lease_turn& turn) { held.release(turn); });
         after(*one, now);
+    }
+}
+
+// ---- other proxies ------------------------------------------------------------------------------
+
+void lease_keeper::find_homes_with(const home_directory& ways, std::string own_id) {
+    _ways = &ways;
+    _own_id = std::move(own_id);
+}
+
+lease_place lease_keeper::place_of(const lock_key& key, instant now) {
+    if (is_here(key, now)) {
+        return {.is_here = true};
+    }
+    const record* const one = find(key);
+    return {.is_coming = one != nullptr && one->held.state() == phase::acquiring,
+            .has_home = finds_homes() && known_home(key, now).has_value()};
+}
+
+bool lease_keeper::is_here(const lock_key& key, instant now) {
+    return is_valid(key, now) || _table.exists(key, now);
+}
+
+ss::future<bool> lease_keeper::comes_to_be_here(uint32_t database, std::string name,
+                                                key_hash hash) {
+    const lock_key key{database, name, hash};
+    const auto step = [&] { return next_step(order_route::as_home, place_of(key, read_clock())); };
+    while (step() == forward_step::wait && !_stopped) {
+        co_await change_of(*find(key));
+    }
+    const bool found = step() == forward_step::do_here;
+    if (record* const one = find(key); found && one != nullptr) {
+        one->has_peers = true;
+    }
+    co_return found;
+}
+
+std::optional<std::string> lease_keeper::known_home(const lock_key& key, instant now) {
+    auto home = _hints.find(key, now);
+    return home && _ways->is_reachable(*home) ? home : std::nullopt;
+}
+
+void lease_keeper::forget_home(const lock_key& key, std::string_view home, forward_trouble why) {
+    _hints.drop(key);
+    if (why == forward_trouble::not_home) {
+        _hints.doubt(key, home, read_clock());
+    }
+}
+
+void lease_keeper::conclude(search& one) {
+    one.deadline.cancel();
+    if (one.state.state() == home_search::verdict::proxy) {
+        const auto now = read_clock();
+        // Without an end it is no lease of ours; a look now and then does no harm.
+        const auto lasts = one.state.remaining().value_or(std::chrono::nanoseconds(1s));
+        _hints.note({one.database, one.name, one.hash}, one.state.home(), now + lasts, now);
+    }
+    if (one.state.state() == home_search::verdict::no_home) {
+        // That somebody had it a moment ago is no reason to wait any more. Who stands in line for
+        // it tries again by himself.
+        record* const lost = find({one.database, one.name, one.hash});
+        const lock_line* const line = lost ? _table.line_of(lost->key()) : nullptr;
+        if (lost != nullptr && lost->held.state() == phase::elsewhere && lost->pins > 0 &&
+            (line == nullptr || line->queue.empty())) {
+            lost->held = lease();
+        }
+    }
+    const auto keep = one.shared_from_this();
+    _searches.erase(one.id);
+    _searched_keys.erase({one.database, one.name});
+    one.done.set_value();
+}
+
+ss::future<std::optional<std::string>> lease_keeper::find_home(uint32_t database, std::string name,
+                                                               key_hash hash) {
+    const lock_key key{database, name, hash};
+    if (!finds_homes() || _stopped) {
+        co_return std::nullopt;
+    }
+    if (auto known = known_home(key, read_clock())) {
+        co_return known;
+    }
+    // Who joins a search that was under way hears of a home, but that there is none may have been
+    // so only before he came.
+    const auto under_way = _searched_keys.find({database, name});
+    if (under_way != _searched_keys.end()) {
+        co_await under_way->second->done.get_shared_future();
+        if (_ways == nullptr || _stopped) {
+            co_return std::nullopt;
+        }
+        if (auto known = known_home(key, read_clock())) {
+            co_return known;
+        }
+    }
+    co_await search_home(key)->done.get_shared_future();
+    co_return _ways == nullptr ? std::nullopt : known_home(key, read_clock());
+}
+
+/// The search that is under way, or a new one.
+ss::lw_shared_ptr<lease_keeper::search> lease_keeper::search_home(const lock_key& key) {
+    auto& mine = _searched_keys[{key.database, std::string(key.name)}];
+    if (mine) {
+        return mine;
+    }
+    lease_voters& group = *_groups[_stripes.stripe_of(key.name)];
+    const voter_set asked = group.admitted();
+    const auto open = ss::make_lw_shared<search>(
+        home_search(group.rules().masters, asked.size(), _own_id,
+                    _hints.doubted(key, read_clock())),
+        key.database, key.name, key.hash, attempt_id{random_number(), random_number()});
+    mine = open;
+    _searches.emplace(open->id, open);
+    open->deadline.set_callback([this, waiting = open.get()] {
+        waiting->state.on_time_up();
+        conclude(*waiting);
+    });
+    open->deadline.arm(ss::lowres_clock::now() +
+                       std::chrono::ceil<std::chrono::milliseconds>(group.rules().timeout));
+    group.carry_out({.what = lease_action::kind::look, .to = asked, .attempt = open->id}, key);
+    return open;
+}
+
+ss::future<lease_keeper::place> lease_keeper::locate(uint32_t database, std::string name,
+                                                     key_hash hash) {
+    if (is_here({database, name, hash}, read_clock())) {
+        co_return place{.is_here = true};
+    }
+    co_return place{.home = co_await find_home(database, std::move(name), hash)};
+}
+
+/// Those who stand in line here for a key that another proxy has are better off in the line there.
+ss::future<> lease_keeper::send_line_home(uint32_t database, std::string name, key_hash hash) {
+    const auto home = co_await find_home(database, name, hash);
+    const lock_key key{database, name, hash};
+    const auto now = read_clock();
+    if (home && !_stopped && !is_here(key, now)) {
+        _table.refuse_line(key, lock_error::moved, now);
+        _changed(now);
     }
 }
 
@@ -504,7 +743,7 @@ ss::future<lease_outcome> lease_keeper::see_to_one(wanted_lease wanted) {
                     co_return lease_outcome::unreachable;  // lost meanwhile
                 }
                 if (one.held.may_try(now)) {
-                    begin(one, wanted.until, now);
+                    begin(one, wanted.until, wanted.token, now);
                 }
                 break;
         }
@@ -529,12 +768,12 @@ ss::future<lease_outcome> lease_keeper::see_to_one(wanted_lease wanted) {
 }
 
 /// A round for somebody who wants the key until then.
-void lease_keeper::begin(record& one, instant until, instant now) {
+void lease_keeper::begin(record& one, instant until, std::string_view token, instant now) {
     const auto& rules = _groups[one.stripe]->rules();
     one.began = now;
     with(one, now, [&](lease& held, const lease_turn& turn) {
         held.acquire(until == end_of_time ? rules.untimed : until - now,
-                     {random_number(), random_number()}, turn);
+                     {random_number(), random_number()}, turn, token);
     });
     count_change(one, phase::acquiring, now);
 }
@@ -546,7 +785,7 @@ void lease_keeper::pursue(std::vector<wanted_lease> wanted, instant now) {
         if (state == phase::held || state == phase::acquiring || !one.held.may_try(now)) {
             continue;  // what is held is being extended already
         }
-        begin(one, each.until, now);
+        begin(one, each.until, each.token, now);
     }
 }
 

@@ -3,8 +3,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <seastar/core/future.hh>
+#include <seastar/core/gate.hh>
+#include <seastar/core/shared_future.hh>
+#include <seastar/core/shared_ptr.hh>
 #include <seastar/core/timer.hh>
 #include <string>
 #include <utility>
@@ -12,11 +16,15 @@
 
 #include "shards/core/entry_map.hh"
 #include "shards/core/expiry_heap.hh"
+#include "shards/core/forwarding.hh"
+#include "shards/core/home_hints.hh"
+#include "shards/core/home_search.hh"
 #include "shards/core/lease_counters.hh"
 #include "shards/core/lease_record.hh"
 #include "shards/core/lease_source.hh"
 #include "shards/core/lock_table.hh"
 #include "shards/core/stripe_map.hh"
+#include "shards/home_directory.hh"
 #include "shards/lease_voters.hh"
 
 namespace lockkeeper::shards {
@@ -29,6 +37,7 @@ struct wanted_lease {
     std::string name;
     key_hash hash;
     instant until = end_of_time;
+    std::string token{};    ///< what the masters are to hold; empty: the lease's own value
     bool is_cover = false;  ///< the entry is there; only its end is not covered yet
 };
 
@@ -91,14 +100,40 @@ public:
         }
     }
 
+    // Other proxies. Where a key is at home is asked only if somebody knows the way there.
+    void find_homes_with(const home_directory& ways, std::string own_id);
+    bool finds_homes() const { return _ways != nullptr; }
+    /// What is known without asking anybody.
+    lease_place place_of(const lock_key& key, instant now);
+    /// Whether this proxy has the lease, or an entry that needs none.
+    bool is_here(const lock_key& key, instant now);
+    /// The same, after a round for it that is under way.
+    ss::future<bool> comes_to_be_here(uint32_t database, std::string name, key_hash hash);
+    /// The proxy that has the lease, if it can be reached and is known without asking.
+    std::optional<std::string> known_home(const lock_key& key, instant now);
+    /// The same; asks the masters if need be.
+    ss::future<std::optional<std::string>> find_home(uint32_t database, std::string name,
+                                                     key_hash hash);
+    /// Both in one question.
+    struct place {
+        bool is_here = false;
+        std::optional<std::string> home{};
+    };
+    ss::future<place> locate(uint32_t database, std::string name, key_hash hash);
+    /// That proxy says that it does not have it, or cannot be asked.
+    void forget_home(const lock_key& key, std::string_view home, forward_trouble why);
+
     size_t size() const { return _records.size(); }
     const lease_counters& counted() const { return _counted; }
     /// Looks at all of them, a few at a time.
     ss::future<lease_survey> survey() const;
 
     // lease_source
-    std::optional<uint64_t> fence(const lock_key& key, instant until, instant now) override;
+    std::optional<uint64_t> fence(const lock_key& key, instant until, std::string_view token,
+                                  instant now) override;
     bool is_valid(const lock_key& key, instant now) override;
+    /// The masters hold the key until then, or no end was promised, or nobody needs to ask them.
+    bool covers(const lock_key& key, instant until);
     bool is_elsewhere(const lock_key& key, instant now) override;
     std::optional<instant> elsewhere_until(const lock_key& key) override;
     void needed_until(const lock_key& key, instant until, instant now) override;
@@ -126,18 +161,26 @@ private:
     void on_answer(const lock_key& key, Work work);
     void after(record& one, instant now);
     void count_change(const record& one, lease::phase before, instant now);
+    void count_renewal(const record& one, instant valid_before, instant now);
     void look_at(record& one);
     void pin(const wanted_lease& what, kept& keep);
     void unpin(record& one);
     void give_back_idle(instant now);
+    /// Whether a free key is kept for those who poll.
+    bool stays_for_pollers(const lock_line& line, instant now) const;
     void try_again(record& one, instant now);
     void expect_next(const lock_key& key, lease& held, const lease_rules& rules);
     void on_due();
     void schedule(instant now);
     ss::future<> change_of(record& one);
     ss::future<lease_outcome> see_to_one(wanted_lease wanted);
-    void begin(record& one, instant until, instant now);
+    void begin(record& one, instant until, std::string_view token, instant now);
+    std::string_view stored_for(const lock_key& key, std::string_view token) const;
     uint64_t random_number();
+    struct search;
+    void conclude(search& one);
+    ss::lw_shared_ptr<search> search_home(const lock_key& key);
+    ss::future<> send_line_home(uint32_t database, std::string name, key_hash hash);
 
     lock_table& _table;
     stripe_map _stripes;
@@ -155,6 +198,12 @@ private:
     lease_counters _counted;
     bool _may_ask = true;
     bool _stopped = false;
+    const home_directory* _ways = nullptr;
+    std::string _own_id;
+    home_hints _hints;
+    std::map<attempt_id, ss::lw_shared_ptr<search>> _searches;
+    std::map<std::pair<uint32_t, std::string>, ss::lw_shared_ptr<search>> _searched_keys;
+    ss::gate _gate;
 };
 
 }  // namespace lockkeeper::shards

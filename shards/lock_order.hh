@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "shards/core/forwarding.hh"
 #include "shards/core/grant_types.hh"
 
 namespace lockkeeper::shards {
@@ -24,6 +25,12 @@ struct lock_order {
     std::optional<std::chrono::milliseconds> wait{};
     int32_t priority = 0;
     bool is_parked = false;  ///< the client does not know that it waits
+    bool may_own = false;    ///< ... and by the same words renews what it has: no need to wait then
+    order_route route = order_route::here;
+    /// By which it is known again, if it has to be sent to another proxy twice.
+    std::string number{};
+    uint32_t repeated = 0;              ///< how often it was sent before, and no answer came
+    std::optional<uint64_t> repeats{};  ///< the fence that it got then
 };
 
 /// How it ended.
@@ -33,11 +40,16 @@ struct lock_answer {
         refused,    ///< held by somebody else, and not waited for, or not any longer
         cancelled,  ///< the client left, or somebody unblocked it
         failed,     ///< `error` tells why
+        elsewhere,  ///< nothing has been done: `home` has the lease, or nobody that we know of
     };
 
     end how = end::refused;
     grant given{};
     lock_error error{};
+    /// elsewhere: the proxy to ask. granted: the proxy that has given it, if that is not this one.
+    std::string home{};
+    /// failed: the words of another proxy.
+    std::string words{};
 };
 
 }  // namespace lockkeeper::shards

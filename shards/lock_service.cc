@@ -32,6 +32,7 @@ lock_service::lock_service(hash_seed seed, lock_table_options options, policy_bo
           if (!turn_is_free()) {
               return look_at(now + 1ms);
           }
+          _looked_at = now;
           _table.advance(now);
           finish(now);
       }) {}
@@ -53,6 +54,13 @@ ss::future<> lock_service::stop() {
     }
     if (_fences) {
         co_await _fences->stop();
+    }
+}
+
+void lock_service::change_policies() noexcept {
+    if (_next_policies) {
+        _table.change_policies(std::move(*_next_policies));
+        _next_policies.reset();
     }
 }
 
@@ -96,7 +104,7 @@ void lock_service::finish(instant now) {
         tell_ended();
     }
     if (const auto due = _table.next_due(); due && *due < _due_at) [[unlikely]] {
-        look_at(*due);
+        look_soon(*due);
     }
 }
 
@@ -111,12 +119,24 @@ void lock_service::tell_ended() {
                         : who->how == state::cancelled ? end::cancelled
                                                        : end::failed;
         ++_waits_ended;
+        if (who->is_parked && how != end::granted) {
+            _held_back.note(who->tries_as, who->came, read_clock());
+        }
         who->done.set_value(lock_answer{.how = how, .given = who->given, .error = who->error});
     }
     for (lost_grant& each : _table.take_lost()) {
         if (_losses) {
             _losses(std::move(each));
         }
+    }
+}
+
+/// When many things are due one after the other, as after a crowd that polls, a few of them are
+/// seen to at a time: a timer for each would cost more than they do.
+void lock_service::look_soon(instant due) {
+    constexpr auto pause = 1ms;
+    if (const auto when = std::max(due, _looked_at + pause); when < _due_at) {
+        look_at(when);
     }
 }
 
@@ -132,6 +152,70 @@ void lock_service::look_at(instant when) {
 }
 
 ss::future<lock_answer> lock_service::acquire(lock_order order) {
+    if (_leases == nullptr || !_leases->finds_homes() || order.route == order_route::here) {
+        return acquire_here(std::move(order));
+    }
+    switch (
+        next_step(order.route, _leases->place_of(key(order.database, order.key), read_clock()))) {
+        case forward_step::do_here:
+            return acquire_here(std::move(order));
+        case forward_step::wait:
+        case forward_step::say_not_home:
+            return acquire_as_home(std::move(order));
+        case forward_step::send:
+        case forward_step::find_out:
+            break;
+    }
+    return acquire_or_send_home(std::move(order));
+}
+
+/// Another proxy has sent it here, because we have had the lease.
+ss::future<lock_answer> lock_service::acquire_as_home(lock_order order) {
+    _before_turn.insert(order.client);
+    const bool is_here = co_await _leases->comes_to_be_here(order.database, order.key,
+                                                            key(order.database, order.key).hash);
+    if (_before_turn.erase(order.client) == 0) {
+        co_return lock_answer{.how = lock_answer::end::cancelled};
+    }
+    if (!is_here) {
+        co_return lock_answer{.how = lock_answer::end::elsewhere};
+    }
+    co_return co_await acquire_here(std::move(order));
+}
+
+/// The first attempt tells whose it is. Who comes while it is under way waits for it, too, and all
+/// of them go on in their order.
+ss::future<lock_answer> lock_service::acquire_or_send_home(lock_order order) {
+    using end = lock_answer::end;
+    const key_hash hash = key(order.database, order.key).hash;
+    const auto now = read_clock();
+    if (auto home = _leases->known_home({order.database, order.key, hash}, now)) {
+        co_return lock_answer{.how = end::elsewhere, .home = std::move(*home)};
+    }
+    lease_keeper::kept keep(*_leases);
+    _before_turn.insert(order.client);
+    const std::vector<wanted_lease> wanted{{.database = order.database,
+                                            .name = order.key,
+                                            .hash = hash,
+                                            .until = order.ttl ? now + *order.ttl : end_of_time}};
+    std::optional<std::string> home;
+    // Twice: whoever had it may have just given it back.
+    for (int i = 0; i < 2 && !home; ++i) {
+        if (co_await _leases->see_to(wanted, keep) != lease_outcome::elsewhere) {
+            break;
+        }
+        home = co_await _leases->find_home(order.database, order.key, hash);
+    }
+    if (_before_turn.erase(order.client) == 0) {
+        co_return lock_answer{.how = end::cancelled};
+    }
+    if (home) {
+        co_return lock_answer{.how = end::elsewhere, .home = std::move(*home)};
+    }
+    co_return co_await acquire_here(std::move(order));
+}
+
+ss::future<lock_answer> lock_service::acquire_here(lock_order order) {
     if (turn_is_free()) {
         return acquire_now(std::move(order));
     }
@@ -161,7 +245,36 @@ grant_request lock_service::request_of(const lock_order& order) const {
             .permits = order.permits,
             .of = order.of,
             .ttl = order.ttl,
-            .is_parked = order.is_parked};
+            .is_parked = order.is_parked,
+            .repeats = order.repeats};
+}
+
+/// A lock that its owner takes again, or that somebody joins, may have become longer. It is told of
+/// when the masters hold it that long; if they do not, it is given back.
+ss::future<lock_answer> lock_service::when_covered(uint32_t database, std::string name,
+                                                   std::string owner, lock_answer answer) {
+    if (answer.how != lock_answer::end::granted ||
+        _leases->covers(key(database, name), answer.given.until)) {
+        return ss::make_ready_future<lock_answer>(std::move(answer));
+    }
+    return cover(database, std::move(name), std::move(owner), std::move(answer));
+}
+
+ss::future<lock_answer> lock_service::cover(uint32_t database, std::string name, std::string owner,
+                                            lock_answer answer) {
+    lease_keeper::kept keep(*_leases);
+    std::vector<wanted_lease> wanted{{.database = database,
+                                      .name = name,
+                                      .hash = key(database, name).hash,
+                                      .until = answer.given.until,
+                                      .is_cover = true}};
+    if (co_await _leases->see_to(std::move(wanted), keep) == lease_outcome::ready) {
+        co_return answer;
+    }
+    const auto now = read_clock();
+    _table.take_back(key(database, name), owner, answer.given.fence, now);
+    settle(now);
+    co_return lock_answer{.how = lock_answer::end::failed, .error = lock_error::no_lease};
 }
 
 ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
@@ -177,7 +290,9 @@ ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
     const bool may_change = tried || tried.error() == lock_error::starting ||
                             tried.error() == lock_error::no_fence ||
                             tried.error() == lock_error::no_lease;
-    if (order.wait && may_change && !(tried && tried->granted)) {
+    const bool owns =
+        order.may_own && _table.holds(key(order.database, order.key), order.owner, now);
+    if (order.wait && may_change && !(tried && tried->granted) && !owns) {
         return wait_for(std::move(order), now);
     }
     lock_answer answer;
@@ -186,7 +301,9 @@ ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
     } else if (tried->granted) {
         answer = {.how = lock_answer::end::granted, .given = tried->given};
     }
-    return ss::make_ready_future<lock_answer>(answer);
+    return _leases == nullptr
+               ? ss::make_ready_future<lock_answer>(answer)
+               : when_covered(order.database, std::move(order.key), std::move(order.owner), answer);
 }
 
 /// Nobody else has it here; whether anybody has it elsewhere the masters know.
@@ -211,9 +328,12 @@ ss::future<lock_answer> lock_service::acquire_with_lease(lock_order order) {
         if (!tried) {
             co_return lock_answer{.how = lock_answer::end::failed, .error = tried.error()};
         }
-        co_return tried->granted
-            ? lock_answer{.how = lock_answer::end::granted, .given = tried->given}
-            : lock_answer{};
+        if (!tried->granted) {
+            co_return lock_answer{};
+        }
+        co_return co_await when_covered(order.database, std::move(order.key),
+                                        std::move(order.owner),
+                                        {.how = lock_answer::end::granted, .given = tried->given});
     }
 }
 
@@ -237,7 +357,7 @@ ss::future<lock_result<std::optional<instant>>> lock_service::extend(
 
 ss::future<lock_answer> lock_service::wait_for(lock_order order, instant now) {
     auto who = std::make_unique<waiting_client>();
-    who->owner = std::move(order.owner);
+    who->owner = order.owner;
     who->client = order.client;
     who->mode = order.mode;
     who->permits = order.permits;
@@ -245,6 +365,10 @@ ss::future<lock_answer> lock_service::wait_for(lock_order order, instant now) {
     who->ttl = order.ttl;
     who->priority = order.priority;
     who->is_parked = order.is_parked;
+    if (order.is_parked) {
+        who->tries_as = caller::of(key(order.database, order.key), order.client, who->owner).token;
+        who->came = _held_back.take(who->tries_as, now).value_or(now);
+    }
     who->deadline = order.wait->count() > 0 ? now + *order.wait : end_of_time;
     auto answer = who->done.get_future();
     const auto entered = _table.wait(*who, key(order.database, order.key), now);
@@ -254,7 +378,13 @@ ss::future<lock_answer> lock_service::wait_for(lock_order order, instant now) {
     }
     _waiting.insert(*who.release());
     settle(now);
-    return answer;
+    if (_leases == nullptr) {
+        return answer;
+    }
+    return answer.then([this, database = order.database, name = std::move(order.key),
+                        owner = std::move(order.owner)](lock_answer given) mutable {
+        return when_covered(database, std::move(name), std::move(owner), std::move(given));
+    });
 }
 
 bool lock_service::cancel_wait(uint64_t client) {
@@ -277,9 +407,9 @@ bool lock_service::cancel_wait(uint64_t client) {
     return true;
 }
 
-void lock_service::client_left(uint64_t client) {
+void lock_service::client_left(uint64_t client, std::chrono::milliseconds at_least) {
     const auto now = read_clock();
-    _table.client_left(client, now);
+    _table.client_left(client, now, at_least);
     settle(now);
 }
 

@@ -14,6 +14,7 @@
 #include "shards/blocked_pops.hh"
 #include "shards/core/clock.hh"
 #include "shards/core/deadlock.hh"
+#include "shards/core/held_back_tries.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
 #include "shards/fence_ceiling.hh"
@@ -46,11 +47,20 @@ public:
     ss::shard_id core_of(std::string_view key) const;
 
     lock_table& table() { return _table; }
+    /// In two steps, of which only the first one can fail: other policies for what is decided next.
+    void prepare_policies(policy_book next) { _next_policies = std::move(next); }
+    void change_policies() noexcept;
+    /// Whether locks with a TTL may live by connections: by the policies, by earlier ones, or by
+    /// those that another core may have already.
+    bool may_renew() const {
+        return _table.policies().has_renewed() || (_next_policies && _next_policies->has_renewed());
+    }
     /// Masters stand behind the table from now on.
     ss::future<> start_fleet(const config::config& settings, std::string proxy);
     /// Null if there are none.
     lease_keeper* leases() { return _leases; }
     const fleet* masters() const { return _fleet ? &*_fleet : nullptr; }
+    fleet* masters() { return _fleet ? &*_fleet : nullptr; }
     blocked_pops& waiting_pops() { return _waiting_pops; }
 
     /// Where announcements of this core's locks go, from now on. Without it nobody hears them.
@@ -88,7 +98,7 @@ public:
     /// Marks it as seen in a circle, or not.
     void mark_deadlock(uint64_t client, instant since, bool is_in_one);
     /// A client's connection has ended.
-    void client_left(uint64_t client);
+    void client_left(uint64_t client, std::chrono::milliseconds at_least);
 
     /// To be called when a command has run: hands on what it freed, and tells those who waited.
     /// While a command over several cores runs it waits for its end.
@@ -112,15 +122,24 @@ private:
     void remove_expired();
     void finish(instant now);
     void tell_ended();
+    void look_soon(instant due);
     void look_at(instant when);
     waiting_client* find_wait(uint64_t client, instant since);
     grant_request request_of(const lock_order& order) const;
     ss::future<lock_answer> acquire_now(lock_order order);
     ss::future<lock_answer> wait_for(lock_order order, instant now);
+    ss::future<lock_answer> when_covered(uint32_t database, std::string name, std::string owner,
+                                         lock_answer answer);
+    ss::future<lock_answer> cover(uint32_t database, std::string name, std::string owner,
+                                  lock_answer answer);
     ss::future<lock_answer> acquire_with_lease(lock_order order);
+    ss::future<lock_answer> acquire_or_send_home(lock_order order);
+    ss::future<lock_answer> acquire_as_home(lock_order order);
+    ss::future<lock_answer> acquire_here(lock_order order);
 
     key_hasher _hasher;
     lock_table _table;
+    std::optional<policy_book> _next_policies;
     blocked_pops _waiting_pops;
     announcer* _announcer = nullptr;
     ss::semaphore _turn{1};
@@ -129,12 +148,15 @@ private:
     std::optional<fence_supply> _fences;
     waiting_clients _waiting;
     uint64_t _waits_ended = 0;
-    std::set<uint64_t> _before_turn;  ///< clients whose acquire waits for the turn
+    held_back_tries _held_back;
+    /// Clients whose acquire waits for the turn, or for news of who has the key.
+    std::set<uint64_t> _before_turn;
     std::function<void(lost_grant)> _losses;
     std::optional<fleet> _fleet;
     lease_keeper* _leases = nullptr;
     ss::timer<> _due_timer;
-    instant _due_at = end_of_time;  ///< what the timer is set to
+    instant _due_at = end_of_time;       ///< what the timer is set to
+    instant _looked_at = start_of_time;  ///< when it went off last
 };
 
 }  // namespace lockkeeper::shards

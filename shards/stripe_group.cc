@@ -52,6 +52,14 @@ admission_options admission_of(const group_options& options) {
                             : admission_options::counter_recovery::clock};
 }
 
+void write_question(command_batch& commands, const vote_question& question) {
+    if (question.block > 0) {
+        write_vote(commands.append(vote_commands), question);
+    } else {
+        write_plain_vote(commands.append(plain_vote_commands), question);
+    }
+}
+
 handshake_facts to_facts(const master_facts& told) {
     handshake_facts facts;
     facts.run_id = told.run_id;
@@ -204,6 +212,20 @@ ss::future<std::optional<protocol::reply>> stripe_group::ask(uint32_t index,
         co_return std::nullopt;
     }
     co_return std::move(answer->replies.back());
+}
+
+ss::future<std::vector<protocol::reply>> stripe_group::ask_all(command_batch question) {
+    std::vector<ss::future<std::optional<protocol::reply>>> asked;
+    for (uint32_t i = 0; i < _voters.size(); ++i) {
+        asked.push_back(ask(i, question));
+    }
+    std::vector<protocol::reply> answers;
+    for (auto& each : asked) {
+        if (auto answer = co_await std::move(each)) {
+            answers.push_back(std::move(*answer));
+        }
+    }
+    co_return answers;
 }
 
 ss::future<> stripe_group::carry_out_step(uint32_t index, admission_step step) {
@@ -371,13 +393,27 @@ command_batch stripe_group::with_mark(voter& to, std::chrono::milliseconds lengt
     return commands;
 }
 
+/// What a key of ours is to hold on the masters, and what it may hold besides.
+std::pair<std::string, std::vector<std::string>> stripe_group::values_of(
+    attempt_id attempt, const stored_value* stored) const {
+    const auto own = [&](const std::string& text) {
+        return text.empty() ? to_text({.proxy = _options.proxy, .attempt = attempt}) : text;
+    };
+    if (stored == nullptr) {
+        return {own({}), {}};
+    }
+    std::vector<std::string> also;
+    std::ranges::transform(stored->also, std::back_inserter(also), own);
+    return {own(stored->value), std::move(also)};
+}
+
 void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
     using kind = lease_action::kind;
     if (_stopping) {
         return;
     }
     const std::string name = name_on_master(key.database, key.name);
-    const std::string value = to_text({.proxy = _options.proxy, .attempt = what.attempt});
+    const auto [value, also] = values_of(what.attempt, what.stored.get());
     const uint32_t slot = fence_slot(name);
     for (const master_index index : what.to) {
         voter& to = *_voters[index];
@@ -385,7 +421,8 @@ void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
             send_release(index, {.database = key.database,
                                  .key = std::string(key.name),
                                  .attempt = what.attempt,
-                                 .until = what.until});
+                                 .until = what.until,
+                                 .stored = what.stored});
             continue;
         }
         uint32_t marks = 0;
@@ -393,17 +430,12 @@ void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
         switch (what.what) {
             case kind::vote:
                 commands = with_mark(to, what.length, marks);
-                if (what.block > 0) {
-                    write_vote(commands.append(vote_commands), {.key = name,
-                                                                .value = value,
-                                                                .length = what.length,
-                                                                .fence_key = _keys.fence,
-                                                                .slot = slot,
-                                                                .block = what.block});
-                } else {
-                    write_plain_vote(commands.append(plain_vote_commands), name, value,
-                                     what.length);
-                }
+                write_question(commands, {.key = name,
+                                          .value = value,
+                                          .length = what.length,
+                                          .fence_key = _keys.fence,
+                                          .slot = slot,
+                                          .block = what.block});
                 break;
             case kind::raise:
                 write_raise(commands.append(1), to.scripts,
@@ -411,7 +443,8 @@ void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
                              .value = value,
                              .fence_key = _keys.fence,
                              .slot = slot,
-                             .to = what.raise_to});
+                             .to = what.raise_to,
+                             .also = also});
                 break;
             case kind::renew:
                 commands = with_mark(to, what.length, marks);
@@ -421,7 +454,8 @@ void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
                              .fence_key = _keys.fence,
                              .length = what.length,
                              .slot = slot,
-                             .block = what.block});
+                             .block = what.block,
+                             .also = also});
                 break;
             case kind::look:
                 write_look(commands.append(look_commands), name);
@@ -482,8 +516,9 @@ void stripe_group::take_answer(uint32_t index, uint32_t marks, const lease_actio
     const protocol::reply& last = replies.back();
     switch (asked.what) {
         case kind::vote: {
-            const vote answer =
-                asked.block > 0 ? read_vote(last, from.whom, asked.block) : read_plain_vote(last);
+            const vote answer = asked.block > 0
+                                    ? read_vote(last, from.whom, asked.block)
+                                    : read_plain_vote(replies[replies.size() - 2], last, from.whom);
             ++from.votes;
             _answers.voted(key, asked.attempt, place, answer);
             if (answer.what == vote::answer::refused) {
@@ -529,9 +564,10 @@ void stripe_group::send_release(uint32_t index, const pending_release& release) 
         to.unsent.add(release);
         return;
     }
+    const auto [value, also] = values_of(release.attempt, release.stored.get());
     command_batch commands;
     write_release(commands.append(1), to.scripts, name_on_master(release.database, release.key),
-                  to_text({.proxy = _options.proxy, .attempt = release.attempt}));
+                  value, also);
     auto answered = _masters.at(index).send(
         commands, {.timeout = _options.masters.silence, .only_on = to.generation});
     background(_gate, log, "releasing on a master",

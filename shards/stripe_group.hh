@@ -8,6 +8,7 @@
 #include <seastar/core/future.hh>
 #include <seastar/core/gate.hh>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/config.hh"
@@ -63,6 +64,19 @@ public:
 
     std::vector<voter_state> states() const;
 
+    /// Of the same masters.
+    void change_credentials(const config::stripe_options& stripe,
+                            const config::master_options& masters) {
+        _masters.change_credentials(stripe, masters);
+    }
+
+    /// Asks every master that can be reached, whether or not it may vote. The last reply of each
+    /// that answered.
+    ss::future<std::vector<protocol::reply>> ask_all(command_batch question);
+    size_t size() const { return _masters.size(); }
+    /// Where the proxies of the fleet register on these masters.
+    const std::string& registry_key() const { return _keys.proxies; }
+
 private:
     struct voter;
 
@@ -85,6 +99,8 @@ private:
     void take_answer(uint32_t index, uint32_t marks, const lease_action& asked, const lock_key& key,
                      master_result result);
     void send_release(uint32_t index, const pending_release& release);
+    std::pair<std::string, std::vector<std::string>> values_of(attempt_id attempt,
+                                                               const stored_value* stored) const;
     void send_pending(uint32_t index);
     command_batch with_mark(voter& to, std::chrono::milliseconds length, uint32_t& marks);
 

@@ -14,6 +14,7 @@ namespace ss = seastar;
 /// when the wait has ended.
 struct waiting_client : waiter, boost::intrusive::set_base_hook<> {
     ss::promise<lock_answer> done{};
+    uint64_t tries_as = 0;  ///< of a parked one: by which it is known when it comes again
 
     struct client_of {
         using type = uint64_t;

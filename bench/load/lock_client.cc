@@ -39,6 +39,7 @@ void lock_client::begin_section(client_world& world) {
     choose_key(world);
     next_token();
     _wait_began = world.now;
+    _turn_before = world.judge.turns(_key);
     _refusals = 0;
     attempt(world);
 }
@@ -209,6 +210,7 @@ void lock_client::entered(client_world& world) {
     counted.expired_holds += seen.after_expiry ? 1 : 0;
     counted.fences_fallen += seen.fence_fell ? 1 : 0;
     counted.wait.record(static_cast<std::uint64_t>(waiting.count()));
+    counted.turns.record(seen.turn - _turn_before);
     _starved = _starved || waiting >= world.plan.options.starved_after;
     if (world.plan.options.mode == load_mode::once) {
         _served = world.board.served++;

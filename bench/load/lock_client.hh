@@ -130,7 +130,8 @@ private:
     std::uint32_t _key = 0;
     std::uint32_t _refusals = 0;
     moment _wait_began;
-    moment _asked;      ///< the round under way
+    std::uint64_t _turn_before = 0;  ///< grants of the key when the wait began
+    moment _asked;                   ///< the round under way
     moment _lease_end;  ///< until when it may rely on the lock, whatever the server does
 
     // What is measured.

@@ -119,7 +119,8 @@ constexpr option table[] = {
     {heading, "", "What to load", nullptr},
     {"--server", "HOST:PORT",
      "a server that speaks RESP; repeat it for redlock, once for each\n"
-     "master (an odd number)",
+     "master (an odd number), and for native and set-nx, once for each\n"
+     "proxy of one fleet: clients are spread over them",
      [](o& all, text_view text) { return read_endpoint(text, all.servers); }},
     {"--protocol", "NAME",
      "how locks are taken (set-nx):\n"
@@ -289,8 +290,8 @@ complaint contradiction(const load_options& all) {
     if (complaint wrong = remote_address(all); !wrong.empty()) {
         return wrong;
     }
-    if (all.protocol != protocol_kind::redlock && all.servers.size() > 1) {
-        return "only --protocol redlock takes more than one --server";
+    if (all.protocol == protocol_kind::blpop && all.servers.size() > 1) {
+        return "--protocol blpop takes one --server: its lists are in one place";
     }
     if (all.protocol == protocol_kind::redlock && all.servers.size() % 2 == 0) {
         return "--protocol redlock needs an odd number of --server, here are " +

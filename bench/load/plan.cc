@@ -43,7 +43,9 @@ load_plan::load_plan(load_options chosen)
       retry(options.retry.value_or(options.protocol == protocol_kind::redlock ? redlock_retry
                                                                               : polling)),
       lease(options.protocol == protocol_kind::blpop ? std::chrono::hours(24) : options.ttl),
-      masters(static_cast<std::uint32_t>(options.servers.size())),
+      masters(options.protocol == protocol_kind::redlock
+                  ? static_cast<std::uint32_t>(options.servers.size())
+                  : 1),
       votes_needed(masters / 2 + 1),
       lanes(options.clients * options.depth),
       keys(count_keys(options)) {

@@ -12,6 +12,7 @@ referee::entry referee::enter(std::uint32_t key, std::uint32_t client, moment no
     entry seen;
     const std::uint32_t before = state.last_holder.exchange(me, std::memory_order_relaxed);
     seen.from_another_client = before != 0 && before != me;
+    seen.turn = state.turns.fetch_add(1, std::memory_order_relaxed) + 1;
     if (_how == strictness::counts_only) {
         return seen;
     }
@@ -23,7 +24,7 @@ referee::entry referee::enter(std::uint32_t key, std::uint32_t client, moment no
         seen.intruded = alive;
         seen.after_expiry = !alive;
     }
-    if (fence) {
+    if (fence && *fence != 0) {  // 0: a fleet without fences
         // Numbered from 1, so that a first fence of 0 is not taken for one that fell.
         const std::uint64_t last = state.fence.exchange(*fence + 1);
         seen.fence_fell = last >= *fence + 1;

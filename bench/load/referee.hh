@@ -31,12 +31,17 @@ public:
         bool intruded = false;             ///< the previous holder was still in, its lease alive
         bool after_expiry = false;         ///< it was still in, but its lease may have ended
         bool fence_fell = false;           ///< the fence is not above the last one of this key
+        std::uint64_t turn = 0;            ///< which grant of this key it is, from 1 on
     };
 
     /// `lease` is how long the client may rely on the lock.
     entry enter(std::uint32_t key, std::uint32_t client, moment now, std::chrono::nanoseconds lease,
                 std::optional<std::uint64_t> fence);
     void leave(std::uint32_t key, std::uint32_t client);
+    /// How many have entered.
+    std::uint64_t turns(std::uint32_t key) const {
+        return _keys[key].turns.load(std::memory_order_relaxed);
+    }
 
 private:
     /// Clients count from 1 here, 0 is nobody.
@@ -45,6 +50,7 @@ private:
         std::atomic<std::uint32_t> inside = 0;
         std::atomic<std::int64_t> lease_end = 0;
         std::atomic<std::uint64_t> fence = 0;
+        std::atomic<std::uint64_t> turns = 0;
     };
 
     strictness _how;

@@ -37,7 +37,11 @@ std::uint64_t total(const std::map<std::string, std::uint64_t>& counts) {
 void add_waits(json_line& json, std::string_view name, const histogram& waits) {
     json.open_object(name)
         .add("mean", waits.mean() / 1e3)
+        .add("p10", microseconds(waits.quantile(0.10)))
+        .add("p25", microseconds(waits.quantile(0.25)))
         .add("p50", microseconds(waits.quantile(0.50)))
+        .add("p75", microseconds(waits.quantile(0.75)))
+        .add("p90", microseconds(waits.quantile(0.90)))
         .add("p99", microseconds(waits.quantile(0.99)))
         .add("p999", microseconds(waits.quantile(0.999)))
         .add("max", microseconds(waits.max()))
@@ -135,6 +139,11 @@ std::string json_report(const load_plan& plan, const load_result& result) {
         .add("commands", measured.commands)
         .add("commands_per_section", ratio(static_cast<double>(measured.commands), operations));
     add_waits(json, "wait_us", measured.wait);
+    json.open_object("wait_turns")
+        .add("mean", measured.turns.mean())
+        .add("p99", measured.turns.quantile(0.99))
+        .add("max", measured.turns.max())
+        .close();
     json.add("waiting_at_end", result.waiting_at_end)
         .add("longest_wait_at_end_us", microseconds(result.longest_wait_at_end))
         .add("jain", result.jain)

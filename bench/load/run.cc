@@ -182,7 +182,7 @@ public:
 
     or_complaint<void> open(const load_plan& plan, connector& gate) {
         for (std::uint32_t i = 0; i != plan.options.idle; ++i) {
-            const endpoint& where = plan.options.servers[i % plan.masters];
+            const endpoint& where = plan.options.servers[i % plan.options.servers.size()];
             const auto socket = gate.open(where);
             if (!socket) {
                 return std::unexpected(socket.error());
@@ -220,7 +220,10 @@ public:
             std::vector<std::uint32_t> clients;
             for (std::uint32_t i = number; i < _plan.options.clients; i += threads) {
                 clients.push_back(i);
-                for (const endpoint& where : _plan.options.servers) {
+                // All masters, or one of several proxies.
+                const auto& servers = _plan.options.servers;
+                for (std::uint32_t j = 0; j != _plan.masters; ++j) {
+                    const endpoint& where = servers[_plan.masters > 1 ? j : i % servers.size()];
                     const auto socket = gate.open(where);
                     if (!socket) {
                         return std::unexpected(socket.error());

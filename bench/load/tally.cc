@@ -20,6 +20,7 @@ void error_counts::merge(const error_counts& more) {
 
 void tally::merge(const tally& more) {
     wait.merge(more.wait);
+    turns.merge(more.turns);
     renewal.merge(more.renewal);
     sections += more.sections;
     grants += more.grants;

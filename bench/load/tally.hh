@@ -28,6 +28,7 @@ private:
 /// What one thread counts while it measures; added up at the end.
 struct tally {
     histogram wait;     ///< from the first acquire of a section to its grant
+    histogram turns;    ///< the same wait in grants of the key: what a slow machine cannot change
     histogram renewal;  ///< from a renewal to its reply
 
     std::uint64_t sections = 0;  ///< acquired, held and released

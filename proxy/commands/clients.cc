@@ -25,35 +25,6 @@ int64_t redirects_to(const client& who) {
     return who.tracked.on ? static_cast<int64_t>(who.tracked.redirect) : -1;
 }
 
-/// One line of CLIENT LIST, in Redis' fields and order.
-std::string describe(const client& who) {
-    const auto now = ss::lowres_clock::now();
-    const size_t queued = who.multi ? who.multi->bytes : 0;
-    std::string flags;
-    flags += who.subscriptions() > 0 ? "P" : "";
-    flags += who.multi ? "x" : "";
-    flags += who.blocked ? "b" : "";
-    flags += who.no_evict ? "e" : "";
-    flags += who.no_touch ? "T" : "";
-    flags += who.tracked.on ? "t" : "";
-    flags += who.tracked.bcast ? "B" : "";
-    return fmt::format(
-        "id={} addr={} laddr={} fd=-1 name={} age={} idle={} flags={} db={} sub={} psub={} ssub={} "
-        "multi={} qbuf={} "
-        "qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl={} oll={} omem={} tot-mem={} events=r "
-        "cmd={} user=default "
-        "redir={} resp={} lib-name={} lib-ver={}",
-        who.id, who.peer, who.local, who.name,
-        duration_cast<seconds>(now - who.connected_at).count(),
-        duration_cast<seconds>(now - who.last_heard).count(), flags.empty() ? "N" : flags,
-        who.database, who.channels[0].size(), who.channels[1].size(), who.channels[2].size(),
-        who.multi ? static_cast<int64_t>(who.multi->commands.size()) : -1, who.unexecuted, queued,
-        who.output.size(), who.being_written > 0 ? 1 : 0, who.being_written,
-        who.unexecuted + queued + who.output.size() + who.being_written, who.last_command,
-        redirects_to(who), static_cast<int>(who.reply.spoken()), who.library_name,
-        who.library_version);
-}
-
 /// Which clients a CLIENT LIST or KILL is about; copied to every core.
 struct selection {
     std::vector<uint64_t> ids{};
@@ -67,7 +38,7 @@ struct selection {
     bool has(const client& who) const {
         return !who.closing && (ids.empty() || std::ranges::find(ids, who.id) != ids.end()) &&
                (!peer || *peer == who.peer) && (!local || *local == who.local) &&
-               (!user || *user == "default") &&
+               (!user || *user == who.user->rights.name()) &&
                (!type ||
                 equals_ignoring_case(*type, who.subscriptions() > 0 ? "pubsub" : "normal")) &&
                (!older_than_seconds ||
@@ -112,7 +83,7 @@ ss::future<> list(client& who, const owned_request& args) {
             std::map<uint64_t, std::string> some;
             core.for_each([&](client& one) {
                 if (wanted.has(one)) {
-                    some.emplace(one.id, describe(one) + "\n");
+                    some.emplace(one.id, describe_client(one) + "\n");
                 }
             });
             return some;
@@ -151,7 +122,7 @@ bool read_filters(client& who, const owned_request& args, selection& wanted) {
         } else if (equals_ignoring_case(word, "laddr")) {
             wanted.local = std::string(value);
         } else if (equals_ignoring_case(word, "user")) {
-            if (value != "default") {
+            if (!who.all.users.local().find(value)) {
                 who.reply.error({"ERR No such user '", value, "'"});
                 return false;
             }
@@ -358,7 +329,7 @@ ss::future<> client_command(client& who, owned_request args) {
     } else if (is("setinfo", 4, 4)) {
         set_info(who, args);
     } else if (is("info", 2, 2)) {
-        who.reply.verbatim("txt", describe(who) + "\n");
+        who.reply.verbatim("txt", describe_client(who) + "\n");
     } else if (is("list", 2, any)) {
         co_await list(who, args);
     } else if (is("kill", 3, any)) {
@@ -406,6 +377,35 @@ constexpr command_spec table[] = {
 };
 
 }  // namespace
+
+/// In Redis' fields and order.
+std::string describe_client(const client& who) {
+    const auto now = ss::lowres_clock::now();
+    const size_t queued = who.multi ? who.multi->bytes : 0;
+    std::string flags;
+    flags += who.subscriptions() > 0 ? "P" : "";
+    flags += who.multi ? "x" : "";
+    flags += who.blocked ? "b" : "";
+    flags += who.no_evict ? "e" : "";
+    flags += who.no_touch ? "T" : "";
+    flags += who.tracked.on ? "t" : "";
+    flags += who.tracked.bcast ? "B" : "";
+    return fmt::format(
+        "id={} addr={} laddr={} fd=-1 name={} age={} idle={} flags={} db={} sub={} psub={} ssub={} "
+        "multi={} qbuf={} "
+        "qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl={} oll={} omem={} tot-mem={} events=r "
+        "cmd={} user={} "
+        "redir={} resp={} lib-name={} lib-ver={}",
+        who.id, who.peer, who.local, who.name,
+        duration_cast<seconds>(now - who.connected_at).count(),
+        duration_cast<seconds>(now - who.last_heard).count(), flags.empty() ? "N" : flags,
+        who.database, who.channels[0].size(), who.channels[1].size(), who.channels[2].size(),
+        who.multi ? static_cast<int64_t>(who.multi->commands.size()) : -1, who.unexecuted, queued,
+        who.output.size(), who.being_written > 0 ? 1 : 0, who.being_written,
+        who.unexecuted + queued + who.output.size() + who.being_written, who.last_command,
+        who.user->rights.name(), redirects_to(who), static_cast<int>(who.reply.spoken()),
+        who.library_name, who.library_version);
+}
 
 std::span<const command_spec> client_commands() {
     return table;

@@ -1,7 +1,12 @@
+#include <fmt/format.h>
+
+#include <bit>
+
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/commands/subcommands.hh"
+#include "proxy/permission.hh"
 #include "shards/core/glob.hh"
 
 /// COMMAND: what the command table says, as Redis tells it.
@@ -23,6 +28,17 @@ constexpr flag_name flag_names[] = {
     {flag_fast, "fast"},         {flag_no_auth, "no_auth"},   {flag_movable_keys, "movablekeys"},
 };
 
+void tell_categories(protocol::reply_writer& reply, const command_spec& spec) {
+    const auto& commands = command_catalogue();
+    const uint32_t about = commands[commands.find(spec.name).value()].categories;
+    reply.set(static_cast<size_t>(std::popcount(about)));
+    for (const access::named_category& one : access::categories()) {
+        if (about & one.bit) {
+            reply.simple(fmt::format("@{}", one.name));
+        }
+    }
+}
+
 void describe_command(protocol::reply_writer& reply, const command_spec& spec) {
     reply.array(10);
     reply.bulk(spec.name);
@@ -40,7 +56,7 @@ void describe_command(protocol::reply_writer& reply, const command_spec& spec) {
     reply.integer(spec.keys.first);
     reply.integer(spec.keys.last);
     reply.integer(spec.keys.step);
-    reply.set(0);    // ACL categories
+    tell_categories(reply, spec);
     reply.array(0);  // tips
     reply.array(0);  // key specifications
     reply.array(0);  // subcommands
@@ -85,26 +101,13 @@ void command_docs(client& who, const request& args) {
     }
 }
 
-/// EVAL and its kin tell the number of keys, and which ones they are does not depend on whether we
-/// know the script.
-std::vector<std::string_view> counted_keys(const request& args) {
-    const auto count = protocol::parse_integer(args[2]);
-    if (!count || *count < 0 || *count > static_cast<int64_t>(args.size()) - 3) {
-        return {};
-    }
-    const auto keys = args.args.subspan(3, static_cast<size_t>(*count));
-    return {keys.begin(), keys.end()};
-}
-
 void command_keys(client& who, const request& args) {
     const request inner{args.args.subspan(2)};
     const command_spec* spec = find_command(inner.name());
     if (!spec) {
         return who.reply.error("ERR Invalid command specified");
     }
-    const auto fits = inner.size() >= static_cast<size_t>(spec->least) &&
-                      (spec->most < 0 || inner.size() <= static_cast<size_t>(spec->most));
-    if (!fits) {
+    if (!takes(*spec, inner.size())) {
         return who.reply.error("ERR Invalid number of arguments specified for command");
     }
     const auto keys = spec->find_keys ? counted_keys(inner) : keys_of(*spec, inner);
@@ -117,8 +120,8 @@ void command_keys(client& who, const request& args) {
     }
 }
 
-/// COMMAND LIST [FILTERBY (MODULE name | ACLCAT category | PATTERN pattern)]. There are no modules
-/// and no categories, so nothing is of them.
+/// COMMAND LIST [FILTERBY (MODULE name | ACLCAT category | PATTERN pattern)]. There are no modules,
+/// so nothing is of one.
 void command_list(client& who, const request& args) {
     std::vector<std::string_view> names;
     if (args.size() == 2) {
@@ -133,8 +136,13 @@ void command_list(client& who, const request& args) {
                 names.push_back(spec->name);
             }
         }
-    } else if (!equals_ignoring_case(args[3], "module") &&
-               !equals_ignoring_case(args[3], "aclcat")) {
+    } else if (equals_ignoring_case(args[3], "aclcat")) {
+        for (const access::catalogued& one : command_catalogue().all()) {
+            if (one.categories & access::find_category(args[4])) {
+                names.push_back(one.name);
+            }
+        }
+    } else if (!equals_ignoring_case(args[3], "module")) {
         return reply_syntax_error(who.reply);
     }
     who.reply.array(names.size());

@@ -2,10 +2,12 @@
 #include <limits>
 #include <optional>
 #include <seastar/core/coroutine.hh>
+#include <seastar/util/log.hh>
 
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/commands/subcommands.hh"
 #include "proxy/services.hh"
 
 /// About the connection itself: greeting, choosing, leaving.
@@ -15,6 +17,14 @@ namespace {
 
 using protocol::equals_ignoring_case;
 using protocol::request;
+
+ss::logger log("access");
+
+/// What strangers make us say, they can make us say often.
+ss::logger::rate_limit& seldom() {
+    static thread_local ss::logger::rate_limit limit(std::chrono::seconds(1));
+    return limit;
+}
 
 void ping(client& who, const request& args) {
     if (args.size() > 2) {
@@ -61,21 +71,55 @@ void select(client& who, const request& args) {
     who.reply.ok();
 }
 
-/// There are no passwords yet: what Redis says when its default user has none.
+/// Logs in, or says why not. Who guesses too often is no client. `command` is how it was tried.
+bool log_in(client& who, std::string_view name, std::string_view password,
+            std::string_view command) {
+    user_roll& users = who.all.users.local();
+    auto user = users.authenticate(name, password);
+    if (!user) {
+        constexpr size_t shown = 64;
+        users.note({.why = denial::reason::authentication,
+                    .in_transaction = who.multi.has_value(),
+                    .object = std::string(command),
+                    .user = std::string(name.substr(0, shown)),
+                    .client = describe_client(who)});
+        if (const auto meant = users.find(name)) {
+            ++meant->counted->failed_logins;
+        }
+        who.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
+        ++who.failed_logins;
+        const uint32_t most = who.all.settings.limits.failed_logins;
+        if (most > 0 && who.failed_logins >= most) {
+            log.log(
+                ss::log_level::warn, seldom(),
+                "client {} at {}: {} wrong passwords, the last for user '{}', connection closed",
+                who.id, who.peer, who.failed_logins, protocol::sanitised(name, shown));
+            who.closing = true;
+        }
+        return false;
+    }
+    if (!who.become(std::move(user))) {
+        who.reply.error(
+            {"ERR TOOMANYCONNECTIONS user '", name, "' has as many connections as it may"});
+        return false;
+    }
+    return true;
+}
+
 void auth(client& who, const request& args) {
     if (args.size() > 3) {
         return reply_syntax_error(who.reply);
     }
-    if (args.size() == 2) {
+    if (args.size() == 2 && !who.all.users.local().standard()->rights.needs_password()) {
         return who.reply.error(
             "ERR AUTH <password> called without any password configured for the default user. Are "
             "you sure your "
             "configuration is correct?");
     }
-    if (args[1] != "default") {
-        return who.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
+    const bool has_name = args.size() == 3;
+    if (log_in(who, has_name ? args[1] : "default", args[has_name ? 2 : 1], "AUTH")) {
+        who.reply.ok();
     }
-    who.reply.ok();
 }
 
 bool is_good_name(std::string_view name) {
@@ -101,7 +145,8 @@ void describe_server(client& who) {
     reply.array(0);
 }
 
-/// HELLO [version [AUTH user password] [SETNAME name]]. Nothing changes unless all of it is right.
+/// HELLO [version [AUTH user password] [SETNAME name]]. Who has logged in stays so, as in Redis;
+/// nothing else changes unless all of it is right.
 void hello(client& who, const request& args) {
     auto spoken = who.reply.spoken();
     if (args.size() > 1) {
@@ -117,9 +162,8 @@ void hello(client& who, const request& args) {
     std::optional<std::string_view> name;
     for (size_t i = 2; i < args.size();) {
         if (equals_ignoring_case(args[i], "auth") && i + 2 < args.size()) {
-            if (args[i + 1] != "default") {
-                return who.reply.error(
-                    "WRONGPASS invalid username-password pair or user is disabled.");
+            if (!log_in(who, args[i + 1], args[i + 2], "HELLO")) {
+                return;
             }
             i += 3;
         } else if (equals_ignoring_case(args[i], "setname") && i + 1 < args.size()) {
@@ -132,6 +176,12 @@ void hello(client& who, const request& args) {
         } else {
             return who.reply.error({"ERR Syntax error in HELLO option '", args[i], "'"});
         }
+    }
+    if (!who.logged_in) {
+        return who.reply.error(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
+            "HELLO AUTH <user> <pass> option can be used to authenticate the client and select the "
+            "RESP protocol version at the same time");
     }
     if (name) {
         who.name = *name;

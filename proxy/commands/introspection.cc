@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/memory.hh>
 
@@ -15,6 +14,7 @@
 #include "proxy/fleet_report.hh"
 #include "proxy/lock_report.hh"
 #include "proxy/process.hh"
+#include "proxy/resident_memory.hh"
 #include "proxy/services.hh"
 #include "proxy/version.hh"
 #include "shards/core/glob.hh"
@@ -138,15 +138,6 @@ std::string info_clients(const client& who, const totals& all) {
         "clients_in_timeout_table:0\r\n",
         all.clients, who.all.settings.limits.clients, all.longest_input, all.longest_output,
         all.blocked, all.tracking);
-}
-
-/// Of the whole process, as the kernel counts it.
-uint64_t resident_bytes() {
-    std::ifstream file("/proc/self/statm");
-    uint64_t all_pages = 0;
-    uint64_t resident_pages = 0;
-    file >> all_pages >> resident_pages;
-    return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::string info_memory(const client&, const totals& all) {

@@ -5,6 +5,7 @@
 #include <seastar/coroutine/maybe_yield.hh>
 
 #include "protocol/text.hh"
+#include "proxy/audit.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/expiry.hh"
@@ -26,7 +27,7 @@ using protocol::request;
 void del(const key_call& call) {
     int64_t removed = 0;
     for (size_t i = 1; i < call.args.size(); ++i) {
-        removed += call.table().remove(call.key(i), call.now) ? 1 : 0;
+        removed += call.table().remove(call.key(i), call.now, call.client) ? 1 : 0;
     }
     call.reply.integer(removed);
 }
@@ -214,11 +215,17 @@ bool is_flush_option(const owned_request& args) {
                                                      equals_ignoring_case(args[1], "sync")));
 }
 
+void audit_flush(const client& who, const owned_request& args) {
+    const auto views = args.views();
+    audit(who, *find_command(views.front()), protocol::request{views});
+}
+
 ss::future<> flushdb(client& who, owned_request args) {
     if (!is_flush_option(args)) {
         reply_syntax_error(who.reply);
         co_return;
     }
+    audit_flush(who, args);
     co_await flush_databases(who, who.database, who.database);
 }
 
@@ -227,6 +234,7 @@ ss::future<> flushall(client& who, owned_request args) {
         reply_syntax_error(who.reply);
         co_return;
     }
+    audit_flush(who, args);
     co_await flush_databases(who, 0, shards::lock_table_options{}.databases - 1);
 }
 

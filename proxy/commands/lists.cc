@@ -8,6 +8,7 @@
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/lock_wait.hh"
 #include "proxy/router.hh"
 #include "proxy/services.hh"
 
@@ -349,8 +350,7 @@ ss::future<> blocking_pop(client& who, owned_request args, list_end from) {
         who.reply.bulk(answer->result.key);
         who.reply.bulk(answer->result.value);
     } else if (!in_transaction && who.gone.abort_requested()) {
-        who.closing =
-            true;  // it left while it waited: what it sent behind this command is not for us to do
+        end_wait_for_good(who);
     } else if (std::exchange(who.unblocked_with_error, false)) {
         who.reply.error("UNBLOCKED client unblocked via CLIENT UNBLOCK");
     } else {

@@ -3,8 +3,10 @@
 #include <seastar/core/coroutine.hh>
 
 #include "protocol/text.hh"
+#include "proxy/at_home.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/forwarder.hh"
 #include "proxy/lock_orders.hh"
 #include "proxy/lock_wait.hh"
 #include "proxy/services.hh"
@@ -25,7 +27,8 @@ constexpr size_t owner_bytes_max = 1'024;
 order_limits limits_of(const client& who) {
     return {.ttl_max = who.all.settings.leases.max_ttl,
             .wait_max = who.all.settings.limits.wait,
-            .owner_bytes_max = owner_bytes_max};
+            .owner_bytes_max = owner_bytes_max,
+            .is_from_proxy = !who.from_proxy.empty()};
 }
 
 // ---- one lock -----------------------------------------------------------------------------------
@@ -42,6 +45,13 @@ std::optional<lock_order> read_acquire(client& who, const request& args) {
     return order;
 }
 
+/// The order has come over another link already, repeated once more than this one: its link was
+/// slow and has been given up, and nobody waits at the other end of it.
+bool is_late(const client& who, const lock_order& order) {
+    return !order.number.empty() && who.all.everyone.local().orders.times_repeated(
+                                        order.number, shards::read_clock()) > order.repeated;
+}
+
 ss::future<> acquire(client& who, owned_request args) {
     const auto views = args.views();
     auto order = read_acquire(who, request{views});
@@ -52,13 +62,29 @@ ss::future<> acquire(client& who, owned_request args) {
     if (who.holds_turns) {
         order->wait.reset();  // nothing waits within a transaction
     }
+    who.all.everyone.local().note_order(who, order->number, order->repeated);
+    if (is_late(who, *order)) {
+        co_return reply_lock_error(who.reply, shards::lock_error::moved);
+    }
+    if (order->repeated > 0) {
+        order->repeats = co_await given_before(who, order->number, order->repeated);
+        who.order.fence = order->repeats.value_or(0);  // if we do not get any further
+        if (who.gone.abort_requested()) {
+            co_return end_wait_for_good(who);
+        }
+    }
     const auto answer = co_await wait_for_lock(who, *order);
+    if (answer.how == lock_answer::end::granted && !order->number.empty()) {
+        who.order.fence = answer.given.fence;
+    } else if (answer.how != lock_answer::end::cancelled) {
+        who.order.fence = 0;
+    }
     reply_answer(who, answer);
 }
 
 /// LK.RELEASE key owner: holds left, nil if not the owner.
 void release(const key_call& call) {
-    const auto left = call.table().release_hold(call.key(1), call.args[2], call.now);
+    const auto left = call.table().release_hold(call.key(1), call.args[2], call.now, call.client);
     if (!left) {
         return reply_lock_error(call.reply, left.error());
     }
@@ -136,7 +162,8 @@ public:
         : _who(who),
           _wanted(std::move(wanted)),
           _options(std::move(options)),
-          _grants(_wanted.keys.size()) {}
+          _grants(_wanted.keys.size()),
+          _homes(_wanted.keys.size()) {}
 
     ss::future<> run() {
         std::vector<size_t> order(_wanted.keys.size());
@@ -160,6 +187,7 @@ public:
                 co_return;
             }
             _grants[i] = answer.given;
+            _homes[i] = answer.home;
             _taken.push_back(i);
         }
         if (_options.ttl && !co_await set_ttls()) {
@@ -185,8 +213,30 @@ private:
                                         });
     }
 
+    /// The same at the proxy that has given it. Its number, if it gave one.
+    ss::future<std::optional<int64_t>> ask_home(size_t i, std::string_view verb,
+                                                std::optional<int64_t> argument) {
+        const std::string number = std::to_string(argument.value_or(0));
+        std::vector<std::string_view> words{verb, _wanted.keys[i], _wanted.owner};
+        if (argument) {
+            words.push_back(number);
+        }
+        const auto result = co_await _who.homes().call(_homes[i], request{words});
+        co_return result ? result->as_integer() : std::nullopt;
+    }
+
     ss::future<bool> set_ttls() {
         for (const size_t i : _taken) {
+            if (!_homes[i].empty()) {
+                // It counts from when the home was asked: the answer may have been long on its way.
+                const auto asked = shards::read_clock();
+                const auto left = co_await ask_home(i, "LK.EXTEND", _options.ttl->count());
+                if (!left) {
+                    co_return false;
+                }
+                _grants[i].until = asked + milliseconds(*left);
+                continue;
+            }
             const auto until = co_await on_key(
                 i, [ttl = *_options.ttl](auto& locks, auto key, auto owner, auto now) {
                     return locks.table().extend_hold(key, owner, ttl, now);
@@ -201,6 +251,10 @@ private:
 
     ss::future<> give_back() {
         for (const size_t i : _taken) {
+            if (!_homes[i].empty()) {
+                co_await ask_home(i, "LK.RELEASE", std::nullopt);
+                continue;
+            }
             co_await on_key(i, [](auto& locks, auto key, auto owner, auto now) {
                 return locks.table().release_hold(key, owner, now);
             });
@@ -227,6 +281,7 @@ private:
     several _wanted;
     lock_order _options;
     std::vector<shards::grant> _grants;
+    std::vector<std::string> _homes;  ///< the proxy that has given it; empty: ours
     std::vector<size_t> _taken;
 };
 

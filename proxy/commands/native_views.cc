@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/sharded.hh>
-#include <tuple>
 
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/expiry.hh"
+#include "proxy/lock_views.hh"
+#include "proxy/reload.hh"
 #include "proxy/router.hh"
 #include "proxy/services.hh"
 #include "shards/core/glob.hh"
@@ -21,13 +22,7 @@ using protocol::reply_writer;
 using shards::holder_view;
 using shards::instant;
 using shards::lock_line;
-using shards::lock_mode;
 using std::chrono::milliseconds;
-
-std::string_view name_of(lock_mode mode) {
-    constexpr std::string_view names[] = {"exclusive", "shared", "permits"};
-    return names[static_cast<size_t>(mode)];
-}
 
 int64_t whole_milliseconds(std::chrono::nanoseconds time) {
     return std::max<int64_t>(0, std::chrono::floor<milliseconds>(time).count());
@@ -116,40 +111,6 @@ void break_lock(const key_call& call) {
 
 // ---- all keys -----------------------------------------------------------------------------------
 
-/// A lock as a row of a list.
-struct lock_row {
-    std::string key{};
-    std::string owner{};
-    std::string_view mode = "exclusive";
-    uint64_t fence = 0;
-    int64_t ttl = -1;
-    int64_t held = 0;
-    size_t holders = 0;
-    size_t waiters = 0;
-    size_t polling = 0;
-    uint64_t hand_offs = 0;
-};
-
-lock_row row_of(shards::lock_service& core, uint32_t database, std::string_view name, instant now) {
-    const auto key = core.key(database, name);
-    lock_row row{.key = std::string(name)};
-    const auto all = core.table().holders(key, now);
-    row.holders = all.size();
-    if (!all.empty()) {
-        row.owner = all.front().owner;
-        row.mode = name_of(all.front().mode);
-        row.fence = all.back().fence;
-        row.ttl = milliseconds_left(all.front().until, now);
-        row.held = whole_milliseconds(now - all.front().since);
-    }
-    if (const lock_line* const line = core.table().line_of(key)) {
-        row.waiters = line->queue.size();
-        row.polling = line->polling.size();
-        row.hand_offs = line->hand_offs;
-    }
-    return row;
-}
-
 void reply_row(reply_writer& reply, const lock_row& row) {
     reply.map(10);
     reply.bulk("key");
@@ -163,7 +124,7 @@ void reply_row(reply_writer& reply, const lock_row& row) {
     reply.bulk("ttl");
     reply.integer(row.ttl);
     reply.bulk("held");
-    reply.integer(row.held);
+    reply.integer(whole_milliseconds(row.held));
     reply.bulk("holders");
     reply.integer(static_cast<int64_t>(row.holders));
     reply.bulk("waiters");
@@ -228,7 +189,7 @@ list_page list_core(shards::lock_service& core, uint32_t database, uint64_t curs
                                         }
                                     });
     for (const std::string& name : names) {
-        page.rows.push_back(row_of(core, database, name, now));
+        page.rows.push_back(look_at(core, database, name, now));
     }
     return page;
 }
@@ -263,31 +224,6 @@ ss::future<> list(client& who, owned_request args) {
     }
 }
 
-std::vector<lock_row> hottest(shards::lock_service& core, uint32_t database, size_t most) {
-    struct heat {
-        size_t waiters;
-        uint64_t hand_offs;
-        std::string name;
-    };
-    std::vector<heat> lines;
-    core.table().for_each_line([&](lock_line& line) {
-        if (line.database == database) {
-            lines.push_back({line.queue.size() + line.polling.size(), line.hand_offs,
-                             std::string(line.name())});
-        }
-    });
-    std::ranges::sort(lines, [](const heat& one, const heat& other) {
-        return std::tie(one.waiters, one.hand_offs) > std::tie(other.waiters, other.hand_offs);
-    });
-    lines.resize(std::min(lines.size(), most));
-    const auto now = shards::read_clock();
-    std::vector<lock_row> rows;
-    for (const heat& line : lines) {
-        rows.push_back(row_of(core, database, line.name, now));
-    }
-    return rows;
-}
-
 /// LK.TOP [n]: the locks that most clients are in line for.
 ss::future<> top(client& who, owned_request args) {
     size_t most = 10;
@@ -299,19 +235,7 @@ ss::future<> top(client& who, owned_request args) {
         }
         most = static_cast<size_t>(std::min<int64_t>(*number, 1'000));
     }
-    auto rows = co_await who.all.locks.map_reduce0(
-        [database = who.database, most](shards::lock_service& core) {
-            return hottest(core, database, most);
-        },
-        std::vector<lock_row>(),
-        [](std::vector<lock_row> all, std::vector<lock_row> more) {
-            std::ranges::move(more, std::back_inserter(all));
-            return all;
-        });
-    std::ranges::sort(rows, [](const lock_row& one, const lock_row& other) {
-        return one.waiters + one.polling > other.waiters + other.polling;
-    });
-    rows.resize(std::min(rows.size(), most));
+    const auto rows = co_await hottest_locks(who.all, who.database, most);
     who.reply.array(rows.size());
     for (const lock_row& row : rows) {
         reply_row(who.reply, row);
@@ -319,11 +243,6 @@ ss::future<> top(client& who, owned_request args) {
 }
 
 // ---- the fleet ----------------------------------------------------------------------------------
-
-std::string_view name_of(shards::admission::state standing) {
-    constexpr std::string_view names[] = {"disconnected", "refused", "quarantined", "admitted"};
-    return names[static_cast<size_t>(standing)];
-}
 
 /// LK.STRIPES: for each stripe its name and a map for each master, as this core sees them.
 ss::future<> stripes(client& who, owned_request) {
@@ -366,6 +285,16 @@ ss::future<> stripes(client& who, owned_request) {
 constexpr uint32_t reads = flag_native | flag_readonly | flag_fast;
 constexpr key_positions first{1, 1, 1};
 
+/// LK.RELOAD: as a SIGHUP, and the answer tells what became of it.
+ss::future<> reload(client& who, owned_request) {
+    const auto ended = co_await reloader::ask();
+    if (ended && ended->applied) {
+        who.reply.simple(ended->text);
+    } else {
+        who.reply.error({"ERR ", ended ? std::string_view(ended->text) : "not serving yet"});
+    }
+}
+
 constexpr command_spec table[] = {
     {.name = "lk.break",
      .least = 2,
@@ -385,6 +314,11 @@ constexpr command_spec table[] = {
      .most = -1,
      .flags = flag_native | flag_readonly,
      .in_time = list},
+    {.name = "lk.reload",
+     .least = 1,
+     .most = 1,
+     .flags = flag_native | flag_admin | flag_noscript | flag_no_multi,
+     .in_time = reload},
     {.name = "lk.stripes",
      .least = 1,
      .most = 1,

@@ -4,6 +4,7 @@
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/commands/subcommands.hh"
+#include "proxy/peers.hh"
 #include "proxy/services.hh"
 #include "shards/core/glob.hh"
 
@@ -95,6 +96,11 @@ void sunsubscribe(client& who, const request& args) {
 ss::future<> publish_as(client& who, owned_request args, channel_kind kind) {
     const size_t told =
         co_await who.all.messages.local().publish(kind, std::string(args[1]), std::string(args[2]));
+    who.all.links.local().publish({.where = kind == channel_kind::shard
+                                                ? shards::announcement::space::shard_channel
+                                                : shards::announcement::space::channel,
+                                   .channel = std::string(args[1]),
+                                   .payload = std::string(args[2])});
     who.reply.integer(static_cast<int64_t>(told));
 }
 ss::future<> publish(client& who, owned_request args) {

@@ -5,6 +5,7 @@
 #include "proxy/command.hh"
 #include "proxy/commands/subcommands.hh"
 #include "proxy/expiry.hh"
+#include "proxy/parked_try.hh"
 #include "proxy/router.hh"
 #include "proxy/scripts/borrowed_keys.hh"
 #include "proxy/scripts/library.hh"
@@ -368,6 +369,15 @@ ss::future<> borrow_over_cores(client& who, const script_call& call,
     auto& here = who.all.locks.local();
     const uint32_t database = who.database;
     const auto leased = scripts::lock_keys(*call.script, call.keys);
+    if (scripts::wakes_sleepers(*call.script)) {
+        // What is borrowed has no line: those who wait are known where the lock is.
+        for (const std::string& name : leased) {
+            co_await who.all.locks.invoke_on(
+                here.core_of(name), [database, name](shards::lock_service& locks) {
+                    locks.table().announced(named(locks, database, name));
+                });
+        }
+    }
     const auto give_up = shards::read_clock() + shards::lease_keeper::patience();
     while (true) {
         scripts::borrowed_keys borrowed(database, here.hasher());
@@ -414,7 +424,7 @@ ss::future<> borrow_over_cores(client& who, const script_call& call,
 }
 
 template <form how>
-ss::future<> run_over_cores(client& who, owned_request args) {
+ss::future<> run_over_cores(client& who, const owned_request& args) {
     const auto views = args.views();
     const auto call = read_call(library::here(), request{views}, how);
     if (!call) {
@@ -427,6 +437,77 @@ ss::future<> run_over_cores(client& who, owned_request args) {
         return scripts::is_renewal(call->script->op) ? renew_over_cores(who, args, *call, cores)
                                                      : borrow_over_cores(who, *call, stored, cores);
     });
+}
+
+// ---- tries that are held back -------------------------------------------------------------------
+
+/// A script that does no more than to take one lock that nobody has, or to renew it for who has it
+/// already, is a try that may wait in line.
+std::optional<shards::lock_order> read_try(client& who, const script_call& call) {
+    auto& here = who.all.locks.local();
+    scripts::effects none;
+    const auto tried = scripts::as_try({.script = *call.script,
+                                        .keys = call.keys,
+                                        .arguments = call.arguments,
+                                        .database = who.database,
+                                        .hasher = here.hasher(),
+                                        .table = here.table(),
+                                        .now = {},
+                                        .wall_ms = 0,
+                                        .out = none});
+    if (!tried) {
+        return std::nullopt;
+    }
+    const auto ttl = ttl_of_try(tried->ttl, tried->unit);
+    if (!ttl) {
+        return std::nullopt;
+    }
+    return shards::lock_order{.database = who.database,
+                              .key = std::string(call.keys[0]),
+                              .owner = std::string(tried->value),
+                              .client = who.id,
+                              .ttl = ttl,
+                              .may_own = tried->renews};
+}
+
+template <form how>
+bool may_park(client& who, const request& args) {
+    if (!who.all.locks.local().table().policies().any_parks()) {
+        return false;
+    }
+    const auto call = read_call(library::here(), args, how);
+    return call && call->keys.size() == 1 && time_to_park(who, call->keys[0]) &&
+           read_try(who, *call);
+}
+
+/// True if it has been answered.
+template <form how>
+ss::future<bool> parked(client& who, const owned_request& args) {
+    const auto views = args.views();
+    const auto call = read_call(library::here(), request{views}, how);
+    const auto how_long =
+        call && call->keys.size() == 1 ? time_to_park(who, call->keys[0]) : std::nullopt;
+    auto order = how_long ? read_try(who, *call) : std::nullopt;
+    if (!order) {
+        co_return false;
+    }
+    const auto end = co_await park(who, args, std::move(*order), *how_long);
+    if (end == parked_end::granted) {
+        scripts::write_reply(who.reply, *call->script, scripts::granted_one(), {});
+    }
+    if (end == parked_end::refused) {
+        // The script says how it refuses, or that its caller has it already.
+        co_await run_unparked(who, args, call->keys[0]);
+    }
+    co_return true;
+}
+
+template <form how>
+ss::future<> run_in_time(client& who, owned_request args) {
+    if (how.allowed == access::any && co_await parked<how>(who, args)) {
+        co_return;
+    }
+    co_await run_over_cores<how>(who, args);
 }
 
 // ---- SCRIPT -------------------------------------------------------------------------------------
@@ -523,8 +604,9 @@ constexpr command_spec runner(std::string_view name, uint16_t flags) {
             .most = -1,
             .flags = flags,
             .on_keys = run_here<how>,
-            .in_time = run_over_cores<how>,
-            .find_keys = find_keys<how>};
+            .in_time = run_in_time<how>,
+            .find_keys = find_keys<how>,
+            .may_wait = how.allowed == access::any ? may_park<how> : nullptr};
 }
 
 constexpr uint16_t runs = flag_noscript | flag_stale | flag_movable_keys;

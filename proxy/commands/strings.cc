@@ -6,8 +6,7 @@
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/expiry.hh"
-#include "proxy/lock_wait.hh"
-#include "proxy/router.hh"
+#include "proxy/parked_try.hh"
 #include "proxy/services.hh"
 #include "proxy/value_digest.hh"
 #include "shards/lock_service.hh"
@@ -213,73 +212,48 @@ void set(const key_call& call) {
 
 // ---- tries that are held back -------------------------------------------------------------------
 
-/// A policy holds the answer to a refused try back for a moment, in the queue of all who wait. Not
-/// if more commands have come already: they would wait behind it.
-std::optional<std::chrono::milliseconds> time_to_park(client& who, const request& args) {
-    const auto& policies = who.all.locks.local().table().policies();
-    if (!policies.any_parks() || who.has_more || who.multi) {
-        return std::nullopt;
-    }
-    const auto& policy = policies.of(args[1]);
-    return policy.pollers == shards::poller_rule::park ? std::optional(policy.park) : std::nullopt;
-}
-
-/// Only `SET key owner NX` with a time to live from now, or without one, is a try.
+/// Only `SET key owner NX` with a time to live from now is a try that may wait in line: one without
+/// an end would live by the connection there.
 std::optional<shards::lock_order> read_try(client& who, const request& args) {
     set_options options;
     if (!options.parse(args, 3) || options.condition != set_condition::if_absent || options.get ||
-        options.keep_ttl || options.origin != time_origin::now) {
+        options.keep_ttl || options.origin != time_origin::now || !options.has_expiry) {
         return std::nullopt;
     }
-    shards::lock_order order{.database = who.database,
-                             .key = std::string(args[1]),
-                             .owner = std::string(args[2]),
-                             .client = who.id,
-                             .is_parked = true};
-    if (!options.has_expiry) {
-        return std::nullopt;  // it would live by the connection
-    }
-    const auto number = protocol::parse_integer(options.expiry);
-    const int64_t scale = options.unit == time_unit::seconds ? 1'000 : 1;
-    constexpr int64_t longest = int64_t{1} << 40;
-    if (!number || *number <= 0 || *number > longest) {
+    const auto ttl = ttl_of_try(options.expiry, options.unit == time_unit::seconds
+                                                    ? std::chrono::seconds(1)
+                                                    : std::chrono::milliseconds(1));
+    if (!ttl) {
         return std::nullopt;
     }
-    order.ttl = std::chrono::milliseconds(*number * scale);
-    return order;
+    return shards::lock_order{.database = who.database,
+                              .key = std::string(args[1]),
+                              .owner = std::string(args[2]),
+                              .client = who.id,
+                              .ttl = ttl};
 }
 
 bool set_may_park(client& who, const request& args) {
-    return time_to_park(who, args) && read_try(who, args);
+    return time_to_park(who, args[1]) && read_try(who, args);
 }
 
 ss::future<> set_in_time(client& who, owned_request args) {
     const auto views = args.views();
     auto order = read_try(who, request{views});
-    const auto park = time_to_park(who, request{views});
-    if (!order || !park || who.holds_turns) {
-        core_batch batch;
-        batch.items.push_back({find_command(views[0]), who.database, who.reply.spoken(),
-                               owned_request(request{views}), who.id});
-        const auto replies =
-            co_await run_on(who.all, who.all.locks.local().core_of(views[1]), std::move(batch),
-                            who.holds_turns ? turn::have_it : turn::wait_for_it);
-        who.output.append(replies[0]);
+    const auto how_long = time_to_park(who, views[1]);
+    if (!order || !how_long) {
+        co_await run_unparked(who, args, views[1]);
         co_return;
     }
-    order->wait = *park;
-    const auto answer = co_await wait_for_lock(who, std::move(*order));
-    if (answer.how == shards::lock_answer::end::granted) {
-        who.reply.ok();
-    } else if (answer.how == shards::lock_answer::end::failed &&
-               answer.error != shards::lock_error::other_lock_type &&
-               answer.error != shards::lock_error::wrong_type &&
-               answer.error != shards::lock_error::upgrade) {
-        reply_lock_error(who.reply, answer.error);
-    } else if (who.gone.abort_requested()) {
-        who.closing = true;
-    } else {
-        who.reply.null();
+    switch (co_await park(who, args, std::move(*order), *how_long)) {
+        case parked_end::granted:
+            who.reply.ok();
+            break;
+        case parked_end::refused:
+            who.reply.null();
+            break;
+        case parked_end::answered:
+            break;
     }
 }
 
@@ -363,7 +337,8 @@ void decrby(const key_call& call) {
 
 void remove_if(const key_call& call, std::string_view comparand, shards::comparison compare) {
     const auto outcome = call.table().remove_if(
-        {.key = call.key(1), .comparand = comparand, .compare = compare}, call.now);
+        {.key = call.key(1), .comparand = comparand, .compare = compare, .client = call.client},
+        call.now);
     outcome ? call.reply.integer(*outcome == shards::compare_outcome::done ? 1 : 0)
             : reply_lock_error(call.reply, outcome.error());
 }

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <seastar/core/future.hh>
+#include <string>
 #include <string_view>
 
 /// Commands and subcommands that stand in other files than their line of the table.
@@ -14,6 +15,9 @@ namespace lockkeeper::proxy {
 
 class client;
 class owned_request;
+
+/// The client's line of CLIENT LIST.
+std::string describe_client(const client& who);
 
 /// COMMAND and its subcommands.
 void describe_commands(client& who, const protocol::request& args);

@@ -3,8 +3,10 @@
 #include <seastar/core/coroutine.hh>
 
 #include "protocol/text.hh"
+#include "proxy/audit.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
+#include "proxy/permission.hh"
 #include "proxy/router.hh"
 #include "proxy/services.hh"
 #include "proxy/upstream.hh"
@@ -103,6 +105,9 @@ ss::future<> run_queued(client& who, transaction::queued command) {
     const command_spec& spec = *command.spec;
     const auto views = command.request.views();
     const request args{views};
+    if (spec.flags & flag_admin) {
+        audit(who, spec, args);
+    }
     if (spec.on_client) {
         spec.on_client(who, args);
         co_return;
@@ -148,6 +153,18 @@ std::vector<ss::shard_id> cores_involved(client& who, const transaction& all) {
     return cores_of(who.all, keys);
 }
 
+/// The user or its rights may have changed since the command was queued.
+bool is_still_permitted(client& who, const transaction::queued& command) {
+    const auto views = command.request.views();
+    const auto refused = find_forbidden(who.user->rights, who, command.spec, request{views});
+    if (refused) {
+        who.reply.error(
+            "NOPERM ACLs rules changed between the moment the transaction was accumulated and the "
+            "EXEC call. This command is no longer allowed");
+    }
+    return !refused;
+}
+
 ss::future<> exec_here(client& who, transaction all) {
     auto cores = cores_involved(who, all);
     co_await with_turns(who, std::move(cores), [&who, &all]() -> ss::future<> {
@@ -157,6 +174,9 @@ ss::future<> exec_here(client& who, transaction all) {
         }
         who.reply.array(all.commands.size());
         for (auto& command : all.commands) {
+            if (!who.free_hand && !is_still_permitted(who, command)) {
+                continue;
+            }
             co_await run_queued(who, std::move(command));
             // The rest is carried out nevertheless, for a transaction is one step; but nobody may
             // make us keep its replies.
@@ -177,6 +197,14 @@ ss::future<> exec_upstream(client& who, transaction all) {
     const std::string_view end[] = {"EXEC"};
     std::vector<owned_request> commands;
     commands.reserve(all.commands.size() + 2);
+    for (const auto& command : all.commands) {
+        const auto views = command.request.views();
+        if (!who.free_hand && find_forbidden(who.user->rights, who, command.spec, request{views})) {
+            co_await stop_watching(who);
+            who.reply.error("EXECABORT Transaction discarded because ACL rules changed.");
+            co_return;
+        }
+    }
     commands.emplace_back(request{begin});
     for (auto& command : all.commands) {
         commands.push_back(std::move(command.request));

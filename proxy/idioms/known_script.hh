@@ -97,6 +97,7 @@ struct traits {
     bool persists = false;
     bool publishes_amount = false;
     bool readmits = false;
+    bool reads_back = false;
     bool rewrites = false;  ///< the value is written again, by SET ... PX
     bool subtracts = false;
     bool ttl_required = false;

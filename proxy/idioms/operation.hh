@@ -36,10 +36,11 @@ enum class operation : uint8_t {
     // One string key: the value is the owner's token
     // ----------------------------------------------------------------------------------------
 
-    /// lock; token [ttl_ms | ttl_s]. Any type of key. Who holds it is refused too.
+    /// lock; token [ttl_ms | ttl_s | at_ms]. Any type of key. Who holds it is refused too.
     ///   absent: set, with expiry         -> granted
     ///   mine, other: nothing             -> refused
-    /// `empty_ttl_is_none`: a ttl_ms of "" means no expiry.
+    /// `empty_ttl_is_none`: a ttl_ms of "" means no expiry. `reads_back`: who is refused reads the
+    /// key, so that a wrong type is an error.
     acquire_if_absent,
 
     /// lock; token ttl_ms [allow_new]  or  lock; value token_length ttl_ms.
@@ -59,7 +60,7 @@ enum class operation : uint8_t {
     /// without that role), and wakes one client that waits in BLPOP.
     release_if_owner,
 
-    /// lock; token (ttl_ms | ttl_s | add_ms [replace]).
+    /// lock; token (ttl_ms | ttl_s | at_ms | add_ms [replace]).
     ///   absent: nothing                  -> absent
     ///   mine: new expiry                 -> renewed
     ///   mine, no expiry, `ttl_required`  -> untimed
@@ -73,6 +74,10 @@ enum class operation : uint8_t {
     ///   mine: new expiry                 -> renewed
     ///   other: nothing                   -> refused
     extend_or_create,
+
+    /// lock; token (ttl_ms | at_ms). Any type of key. Takes it from whoever has it.
+    ///   set, with expiry                 -> granted
+    take_over,
 
     /// lock; token. Reads. `number` is PTTL, -1 for no expiry.
     ///   absent -> absent    mine -> found    other -> refused

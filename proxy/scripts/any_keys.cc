@@ -80,21 +80,6 @@ attempt<shards::expire_request> conditions(const call& c) {
     return wanted;
 }
 
-attempt<shards::instant> wanted_end(const call& c) {
-    if (!c.has(role::at_ms)) {
-        return c.new_end();
-    }
-    const auto when = c.number(role::at_ms);
-    if (!when) {
-        return fails(when.error());
-    }
-    int64_t from_now = 0;
-    if (__builtin_sub_overflow(*when, c.wall_ms, &from_now)) {
-        return shards::start_of_time;  // Only what is long past can be that far away.
-    }
-    return c.now + milliseconds(from_now);
-}
-
 /// `change` tells whether it did something to a key. Who waits for a fair lock is kept under
 /// `queue` alone, so `waits` is that key once more.
 template <typename Change>
@@ -118,7 +103,7 @@ answer expire_keys(const call& c) {
     if (!wanted) {
         return fails(wanted.error());
     }
-    const auto end = wanted_end(c);
+    const auto end = c.new_end();
     if (!end) {
         return fails(end.error());
     }

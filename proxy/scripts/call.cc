@@ -95,7 +95,22 @@ attempt<instant> call::after(role wanted) const {
     return after(*count);
 }
 
+attempt<instant> call::at() const {
+    const auto when = number(role::at_ms);
+    if (!when) {
+        return fails(when.error());
+    }
+    int64_t from_now = 0;
+    if (__builtin_sub_overflow(*when, wall_ms, &from_now)) {
+        return shards::start_of_time;  // Only what is long past can be that far away.
+    }
+    return now + milliseconds(from_now);
+}
+
 attempt<instant> call::new_end() const {
+    if (has(role::at_ms)) {
+        return at();
+    }
     if (!has(role::ttl_s)) {
         return after(role::ttl_ms);
     }
@@ -111,6 +126,16 @@ attempt<instant> call::new_end() const {
 }
 
 attempt<expiry_change> call::end_by_set() const {
+    if (has(role::at_ms)) {
+        const auto end = at();
+        if (!end) {
+            return fails(end.error());
+        }
+        if (*number(role::at_ms) <= 0) {
+            return fails(bad_set_expiry);
+        }
+        return expiry_change::at(*end);
+    }
     const bool in_seconds = has(role::ttl_s);
     const role wanted = in_seconds ? role::ttl_s : role::ttl_ms;
     if (!has(wanted) || (behaviour().empty_ttl_is_none && text(wanted).empty())) {

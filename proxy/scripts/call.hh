@@ -92,9 +92,12 @@ struct call {
     /// What PEXPIRE makes of a number of milliseconds: 0 or less is a moment that has passed.
     attempt<shards::instant> after(int64_t milliseconds) const;
     attempt<shards::instant> after(idioms::role milliseconds) const;
-    /// The expiry that an extension asks for: `ttl_ms` or `ttl_s`.
+    /// What PEXPIREAT makes of the Unix time `at_ms`.
+    attempt<shards::instant> at() const;
+    /// The expiry that an extension asks for: `ttl_ms`, `ttl_s` or `at_ms`.
     attempt<shards::instant> new_end() const;
-    /// The expiry of a key that SET creates: `ttl_ms`, `ttl_s`, or none if there is no such role.
+    /// The expiry of a key that SET creates: `ttl_ms`, `ttl_s`, `at_ms`, or none if there is no
+    /// such role.
     attempt<shards::expiry_change> end_by_set() const;
 
     /// The key is absent: whether the caller may have it, or it is kept for somebody else.

@@ -153,8 +153,13 @@ attempt<int64_t> wait_of(const call& c) {
 
 void notify_head(const call& c, const wait_queue& queue) {
     if (const std::string* head = queue.head()) {
-        c.publish_on(std::string(c.text(role::channel_prefix)) + ":" + *head,
-                     c.text(role::message));
+        const std::string prefix(c.text(role::channel_prefix));
+        c.publish_on(prefix + ":" + *head, c.text(role::message));
+        c.out.announcements.back().calls =
+            shards::queue_head{.database = c.database,
+                               .queue = std::string(c.text(role::queue)),
+                               .owner = *head,
+                               .channel_prefix = prefix};
     }
 }
 

@@ -13,6 +13,7 @@ answer acquire_or_renew(const call& c);
 answer release_if_owner(const call& c);
 answer extend_if_owner(const call& c);
 answer extend_or_create(const call& c);
+answer take_over(const call& c);
 answer ttl_if_owner(const call& c);
 answer value_and_ttl(const call& c);
 

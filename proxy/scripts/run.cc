@@ -1,8 +1,10 @@
 #include "proxy/scripts/run.hh"
 
 #include <algorithm>
+#include <array>
 
 #include "proxy/scripts/families.hh"
+#include "proxy/scripts/token.hh"
 #include "shards/core/integer_text.hh"
 
 namespace lockkeeper::proxy::scripts {
@@ -20,6 +22,9 @@ answer carry_out(const call& c);
 /// Where masters stand behind the table, they hold the locks of a script; what it keeps beside them
 /// (latches, queues, counters) is memory of ours.
 answer run(const call& c) {
+    if (wakes_sleepers(c.script) && c.has(role::lock)) {
+        c.table.announced(c.lock());
+    }
     if (!c.table.has_leases()) {
         return carry_out(c);
     }
@@ -45,6 +50,8 @@ answer carry_out(const call& c) {
             return extend_if_owner(c);
         case operation::extend_or_create:
             return extend_or_create(c);
+        case operation::take_over:
+            return take_over(c);
         case operation::ttl_if_owner:
             return ttl_if_owner(c);
         case operation::value_and_ttl:
@@ -183,6 +190,12 @@ std::vector<std::string_view> stored_keys(const idioms::known_script& script,
     return stored;
 }
 
+bool wakes_sleepers(const idioms::known_script& script) {
+    return std::ranges::any_of(
+        std::array{role::channel, role::channel_prefix, role::signal},
+        [&](role one) { return script.keys.index_of(one) || script.arguments.index_of(one); });
+}
+
 bool is_renewal(operation op) {
     return op == operation::reentrant_renew || op == operation::read_renew;
 }
@@ -215,6 +228,36 @@ bool only_acquires(operation op) {
         default:
             return false;
     }
+}
+
+std::optional<one_try> as_try(const call& c) {
+    switch (c.script.op) {
+        case operation::acquire_if_absent:
+        case operation::acquire_or_renew:
+        case operation::acquire_all:
+        case operation::acquire_or_renew_all:
+            break;
+        default:
+            return std::nullopt;
+    }
+    const bool may_be_new = !c.has(role::allow_new) || c.text(role::allow_new) == "yes";
+    const auto mine = token::of_caller(c);
+    if (c.keys.size() != 1 || !may_be_new || !mine) {
+        return std::nullopt;
+    }
+    const bool in_ms = c.has(role::ttl_ms);
+    if (!in_ms && !c.has(role::ttl_s)) {
+        return std::nullopt;
+    }
+    return one_try{.value = mine->value,
+                   .ttl = c.text(in_ms ? role::ttl_ms : role::ttl_s),
+                   .unit = std::chrono::milliseconds(in_ms ? 1 : 1'000),
+                   .renews = c.script.op == operation::acquire_or_renew ||
+                             c.script.op == operation::acquire_or_renew_all};
+}
+
+idioms::result granted_one() {
+    return ended(idioms::outcome::granted, 1);
 }
 
 namespace {

@@ -72,6 +72,11 @@ answer acquire_if_absent(const call& c) {
     if (!set) {
         return fails(set.error());
     }
+    if (!set->stored && c.behaviour().reads_back) {
+        if (const auto read = c.table.get(c.lock(), c.now); !read) {
+            return fails(read.error());
+        }
+    }
     return ended(set->stored ? outcome::granted : outcome::refused);
 }
 
@@ -107,8 +112,8 @@ answer release_if_owner(const call& c) {
         }
         signal_for = *lifetime;
     }
-    const auto removed =
-        c.table.remove_if({.key = c.lock(), .comparand = c.text(role::token)}, c.now);
+    const auto removed = c.table.remove_if(
+        {.key = c.lock(), .comparand = c.text(role::token), .client = c.client}, c.now);
     if (!removed) {
         return fails(removed.error());
     }
@@ -151,7 +156,8 @@ answer extend_if_owner(const call& c) {
             return ended(outcome::renewed);
         }
     }
-    return prolong(c, key);
+    return c.behaviour().rewrites ? store(c, key, c.text(role::token), outcome::renewed)
+                                  : prolong(c, key);
 }
 
 answer extend_or_create(const call& c) {
@@ -166,6 +172,10 @@ answer extend_or_create(const call& c) {
                    : c.refused(key, c.text(role::token));
     }
     return **held == c.text(role::token) ? prolong(c, key) : ended(outcome::refused);
+}
+
+answer take_over(const call& c) {
+    return store(c, c.lock(), c.text(role::token), outcome::granted);
 }
 
 answer ttl_if_owner(const call& c) {

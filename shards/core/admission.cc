@@ -117,20 +117,21 @@ void admission::on_handshake(const handshake_facts& facts, instant now) {
         if (!_distrusted) {
             _state = state::admitted;
             _reason = _unverified ? "unverified: CONFIG GET is not allowed" : "";
-        } else if (_state != state::pending) {
-            // Its clock stepped before the connection broke; the wait goes on.
+        } else if (_state != state::pending || _stage == stage::handshake) {
+            // Its clock stepped before the connection broke or a step failed; the wait goes on.
             _state = state::pending;
             _stage = stage::rounds;
             _not_before = start_of_time;
         }
         return;
     }
-    _distrusted = false;
+    // After a step of its clock, what it kept may have ended too early.
+    const bool kept_in_time = !std::exchange(_distrusted, false);
     _earlier = facts.incarnation;
     _first_contact = !facts.incarnation && !_was_admitted &&
                      _options.first == admission_options::first_contact::quick;
     _kept_everything = facts.incarnation && facts.durability == always &&
-                       writes_before_it_answers(facts) && !facts.promoted;
+                       writes_before_it_answers(facts) && !facts.promoted && kept_in_time;
     _state = state::pending;
     _stage = stage::pend;
     _not_before = start_of_time;
@@ -178,14 +179,22 @@ void admission::begin_waiting(instant now) {
 }
 
 void admission::on_clock_step(instant now) {
-    if (_state != state::admitted && !_distrusted) {
-        return;  // it waits already, and will again if it must
+    if (_state == state::pending && !_distrusted) {
+        // It waits already, unless for nothing: what it kept may have ended too early.
+        if (std::exchange(_kept_everything, false) && _stage != stage::handshake &&
+            _stage != stage::pend) {
+            begin_waiting(now);
+        }
+        return;
     }
     _distrusted = true;
-    _state = state::pending;
-    _reason = "its clock stepped";
     _seen = now;
     _until = full_quarantine();
+    if (_state == state::disconnected || _state == state::refused) {
+        return;  // it waits when it comes back
+    }
+    _state = state::pending;
+    _reason = "its clock stepped";
     _stage = stage::rounds;
     _not_before = start_of_time;
 }
@@ -315,6 +324,8 @@ void admission::on_admit(bool admitted, instant now) {
 void admission::on_failed_step(instant now) {
     if (_state == state::pending) {
         _stage = stage::handshake;
+    }
+    if (_state != state::admitted) {
         _not_before = now + between_reads;
     }
 }

@@ -147,7 +147,8 @@ lock_result<grant_outcome> grant_book::take_again(lock_entry& entry, const grant
     } else {
         stop_renewing(entry);
     }
-    ++entry.holds;
+    // Who is told once more of what it was given has no hold more.
+    entry.holds += request.repeats == entry.fence ? 0 : 1;
     entry.set(lock_entry::native);
     entry.clear(lock_entry::orphaned);
     _keys.change_expiry(entry, ending(until), now);
@@ -212,7 +213,9 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
     if (own != nullptr && own->permits != request.permits) {
         return std::unexpected(lock_error::other_permits);
     }
-    if (request.mode == lock_mode::permits && holders.permits_free() < request.permits) {
+    const bool is_repeated = own != nullptr && request.repeats == own->fence;
+    if (request.mode == lock_mode::permits && !is_repeated &&
+        holders.permits_free() < request.permits) {
         return busy(holders.first_end());
     }
     if (own == nullptr && holders.size() >= _keys.options().members_max) {
@@ -228,7 +231,9 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
             unbind(entry, before);
         }
         own->until = std::max(own->until, until);
-        holders.add_hold(*own);
+        if (!is_repeated) {
+            holders.add_hold(*own);
+        }
         const grant given{.fence = own->fence, .until = own->until, .holds = own->holds};
         settle_expiry(entry, now);
         ++counted.grants;
@@ -333,7 +338,9 @@ lock_result<std::optional<int64_t>> grant_book::release(const lock_key& key, std
     ++counted.releases;
     const int64_t left = own->holds - 1;
     const uint64_t client = own->client;
+    const instant since = own->since;
     if (holders->drop_hold(*own)) {
+        _keys.holds[entry_watcher::reason::released].record(now - since);
         unbind(*entry, client);
     }
     if (holders->empty()) {
@@ -437,7 +444,7 @@ std::vector<holder_view> grant_book::holders(const lock_key& key, instant now) {
                        .until = entry->until(),
                        .holds = holds,
                        .client = entry->client,
-                       .since = entry->granted_at(),
+                       .since = entry->granted_at(now),
                        .bound = _bound.contains(entry->client, *entry)});
     };
     if (const std::string* const text = entry->text()) {
@@ -476,10 +483,10 @@ void grant_book::keep_alive(lock_entry& entry, milliseconds ttl, instant now) {
                         now);
 }
 
-void grant_book::client_left(uint64_t client, instant now) {
+void grant_book::client_left(uint64_t client, instant now, milliseconds at_least) {
     while (const auto next =
                planted(fault::bound_outlives_connection) ? std::nullopt : _bound.take_one(client)) {
-        leave_behind(*next->entry, client, now + next->after, now);
+        leave_behind(*next->entry, client, now + std::max(next->after, at_least), now);
     }
 }
 
@@ -525,6 +532,7 @@ bool grant_book::prune(lock_entry& entry, instant now) {
             continue;
         }
         const uint64_t client = all[i].client;
+        _keys.holds[entry_watcher::reason::expired].record(all[i].until - all[i].since);
         lose(entry, all[i].owner, all[i].fence, client);
         holders.remove(all[i]);
         unbind(entry, client);
@@ -562,11 +570,12 @@ void grant_book::lose(lock_entry& entry, std::string_view owner, uint64_t fence,
     }
 }
 
-void grant_book::leaving(lock_entry& entry, entry_watcher::reason why, instant) {
+void grant_book::leaving(lock_entry& entry, entry_watcher::reason why, instant now) {
     const bool is_lost = why != entry_watcher::reason::released;
     if (const holder_list* const holders = entry.holders()) {
         for (const holder_list::holder& each : holders->all()) {
             _bound.remove(each.client, entry);
+            _keys.holds[why].record(std::min(now, each.until) - each.since);
             if (is_lost) {
                 lose(entry, each.owner, each.fence, each.client);
             }

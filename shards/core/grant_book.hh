@@ -11,8 +11,10 @@
 #include "shards/core/bound_grants.hh"
 #include "shards/core/clock.hh"
 #include "shards/core/grant_types.hh"
+#include "shards/core/habit_log.hh"
 #include "shards/core/keyspace.hh"
 #include "shards/core/lock_policy.hh"
+#include "shards/core/slow_log.hh"
 
 namespace lockkeeper::shards {
 
@@ -29,7 +31,8 @@ namespace lockkeeper::shards {
 /// - Every grant has a fence greater than that of each grant of its key before.
 class grant_book {
 public:
-    grant_book(keyspace& keys, const policy_book& policies) : _keys(keys), _policies(policies) {}
+    grant_book(keyspace& keys, const policy_book& policies)
+        : slow(keys.options().slow.entries), _keys(keys), _policies(policies) {}
 
     /// Grants, or tells until when it cannot. An owner that asks again has one hold more.
     lock_result<grant_outcome> take(const grant_request& request, instant now);
@@ -39,7 +42,7 @@ public:
     /// Holds left; nothing if not the owner.
     lock_result<std::optional<int64_t>> release(const lock_key& key, std::string_view owner,
                                                 instant now);
-    /// Only the grant with this fence, whole: one whose owner cannot be told.
+    /// One hold, and only of the grant with this fence: one whose owner cannot be told.
     bool take_back(const lock_key& key, std::string_view owner, uint64_t fence, instant now);
     /// The new end; nothing if not the owner. A lock bound to a connection is so no longer.
     lock_result<std::optional<instant>> extend(const lock_key& key, std::string_view owner,
@@ -62,7 +65,7 @@ public:
     void keep_alive(lock_entry& entry, std::chrono::milliseconds ttl, instant now);
     /// A client's connection has ended: what is bound to it ends after its grace. Promises are
     /// kept: a lock with a TTL goes on for that long.
-    void client_left(uint64_t client, instant now);
+    void client_left(uint64_t client, instant now, std::chrono::milliseconds at_least);
 
     /// Expired holders of a lock with several leave; true if the entry is gone with the last one.
     bool prune(lock_entry& entry, instant now);
@@ -77,6 +80,8 @@ public:
     bool has_lost() const { return !_lost.empty(); }
 
     grant_counters counted{};
+    slow_log slow;
+    habit_log habits{};
 
     /// For tests: says what is broken, or nothing.
     std::optional<std::string> verify() const;

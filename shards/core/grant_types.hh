@@ -35,6 +35,8 @@ struct grant_request {
     /// For a `SET NX` that is held back: what it takes is a lock of Redis, and its owner has no
     /// second hold of it.
     bool is_parked = false;
+    /// The same request was granted before, with this fence, and its owner does not know.
+    std::optional<uint64_t> repeats{};
 };
 
 /// What an owner has been told.

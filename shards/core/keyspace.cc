@@ -78,7 +78,8 @@ lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::paylo
     }
     auto fresh = lock_entry::make(key, std::move(value));
     if (leased) {
-        const auto fence = _leases->fence(key, ends ? expiry.when : end_of_time, now);
+        const auto fence =
+            _leases->fence(key, ends ? expiry.when : end_of_time, fresh->token_of_owner(), now);
         if (!fence) {
             return std::unexpected(lock_error::no_lease);
         }
@@ -108,13 +109,14 @@ bool keyspace::give_fence(lock_entry& entry, instant now) {
     const auto fence =
         entry.has(lock_entry::leased)
             ? _leases->fence({entry.database(), entry.name(), key_hash{entry.hash()}},
-                             entry.until().value_or(end_of_time), now)
+                             entry.until().value_or(end_of_time), entry.token_of_owner(), now)
         : planted(fault::fence_not_raised) && _fences.last() > 0 ? std::optional(_fences.last())
                                                                  : _fences.next();
     if (!fence) {
         return false;
     }
-    assert(*fence > entry.fence || planted(fault::fence_not_raised));  // P2
+    // P2; without fences all of them are 0.
+    assert(*fence > entry.fence || *fence == 0 || planted(fault::fence_not_raised));
     entry.fence = *fence;
     entry.set_granted_at(now);
     return true;
@@ -131,7 +133,19 @@ void keyspace::take_out(lock_entry& entry) {
     from.map.take(entry).reset();
 }
 
+void keyspace::note_hold(lock_entry& entry, entry_watcher::reason why, instant end) {
+    if (entry.kind() > entry_kind::hash) [[unlikely]] {
+        return;
+    }
+    const auto time = entry.held_for(end);
+    holds[why].record(time);
+    if (time >= _options.slow.hold && _watcher != nullptr) [[unlikely]] {
+        _watcher->held_long(entry, why, end);
+    }
+}
+
 void keyspace::remove(lock_entry& entry, instant now, entry_watcher::reason why) {
+    note_hold(entry, why, now);
     if (entry.marks != 0) {
         _watcher->leaving(entry, why, now);
     }
@@ -140,6 +154,7 @@ void keyspace::remove(lock_entry& entry, instant now, entry_watcher::reason why)
 
 void keyspace::expire(lock_entry& entry, instant now) {
     ++_expired;
+    note_hold(entry, entry_watcher::reason::expired, entry.expired(now) ? entry.expiry : now);
     if (entry.marks != 0) {
         _watcher->leaving(entry, entry_watcher::reason::expired, now);
     }

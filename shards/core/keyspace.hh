@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +18,8 @@
 #include "shards/core/lease_source.hh"
 #include "shards/core/lock_entry.hh"
 #include "shards/core/lock_types.hh"
+#include "shards/core/slow_log.hh"
+#include "shards/core/time_histogram.hh"
 
 namespace lockkeeper::shards {
 
@@ -35,6 +38,7 @@ struct lock_table_options {
     uint64_t fence_ceiling = fence_limit;
     /// Until then no lock is given to anybody: after a restart that forgot who holds what.
     instant grants_from = start_of_time;
+    slow_log_options slow{};
 };
 
 /// Told of entries that bear a mark when they go.
@@ -53,9 +57,20 @@ public:
     /// All entries of a database are about to go at once. Those that bear a mark are told of one by
     /// one when their memory is freed.
     virtual void flushing(uint32_t database) = 0;
+    /// An entry is about to go that was there for longer than slow_log_options::hold.
+    virtual void held_long(lock_entry& entry, reason why, instant end) = 0;
 
 protected:
     ~entry_watcher() = default;
+};
+
+/// How long locks were held, by the way in which that ended.
+struct hold_times {
+    std::array<time_histogram, 3> by_reason{};  ///< in the order of entry_watcher::reason
+
+    time_histogram& operator[](entry_watcher::reason why) {
+        return by_reason[static_cast<size_t>(why)];
+    }
 };
 
 using scan_visitor = std::function<void(const scanned_entry&)>;
@@ -95,6 +110,11 @@ public:
                                     : held->map.fetch_node(key.hash.value);
         }
     }
+    /// As it lies there, expired or not; for those who only tell of it.
+    lock_entry* peek(const lock_key& key) const {
+        const auto& held = _databases[key.database].held;
+        return held ? held->map.find(key.hash.value, key.name) : nullptr;
+    }
     /// Null if absent. Removes the entry if it has expired.
     lock_entry* find(const lock_key& key, instant now);
     /// The key must be absent. Null if its expiry has passed already: then it came and went.
@@ -124,6 +144,8 @@ public:
     expire_progress expire_due(instant now, size_t budget);
 
     table_stats stats() const;
+    /// Locks with several holders are counted holder by holder, by whoever knows them.
+    hold_times holds{};
     std::optional<std::string> verify() const;
 
 private:
@@ -141,6 +163,7 @@ private:
     bool needs_lease(const lock_key& key, const lock_entry::payload& value) const;
     void note_removal(uint64_t hash, uint64_t version);
     void expire(lock_entry& entry, instant now);
+    void note_hold(lock_entry& entry, entry_watcher::reason why, instant end);
     void take_out(lock_entry& entry);
     size_t free_flushed(instant now, size_t budget);
 

@@ -81,10 +81,69 @@ instant lease::wake_at(const lease_rules& rules) const {
     return _work ? std::min(next, _work->repair_at) : next;
 }
 
+// ---- What the masters hold
+
+namespace {
+
+/// Of the tokens that a master which missed an exchange may hold. One that has missed more of them
+/// is no holder any more, and its key ends by itself.
+constexpr size_t earlier_tokens_max = 2;
+
+}  // namespace
+
+bool lease::is_stored(std::string_view token) const {
+    return _tokens ? _tokens->current == token : token.empty();
+}
+
+std::shared_ptr<const stored_value> lease::stored() const {
+    if (!_tokens) {
+        return nullptr;
+    }
+    auto value = std::make_shared<stored_value>();
+    value->value = _tokens->next.value_or(_tokens->current);
+    if (_tokens->next) {
+        value->also.push_back(_tokens->current);
+    }
+    value->also.insert(value->also.end(), _tokens->earlier.begin(), _tokens->earlier.end());
+    return value;
+}
+
+void lease::exchange_token(std::string_view token) {
+    if (!is_stored(token)) {
+        if (!_tokens) {
+            _tokens = std::make_unique<tokens>();
+        }
+        _tokens->next = token;
+    }
+}
+
+/// With a majority the new one counts; without, it may still be on some of the masters.
+void lease::token_exchanged(bool has_majority) {
+    if (!_tokens || !_tokens->next) {
+        return;
+    }
+    if (has_majority) {
+        std::swap(_tokens->current, *_tokens->next);
+    }
+    auto& earlier = _tokens->earlier;
+    std::erase(earlier, *_tokens->next);
+    earlier.insert(earlier.begin(), std::move(*_tokens->next));
+    if (earlier.size() > earlier_tokens_max) {
+        earlier.pop_back();
+    }
+    _tokens->next.reset();
+}
+
 // ---- Acquiring
 
-void lease::acquire(nanoseconds ttl, attempt_id fresh, const lease_turn& turn) {
+void lease::acquire(nanoseconds ttl, attempt_id fresh, const lease_turn& turn,
+                    std::string_view token) {
     assert(may_try(turn.now));
+    _tokens.reset();
+    if (!token.empty()) {
+        _tokens = std::make_unique<tokens>();
+        _tokens->current = token;
+    }
     const lease_rules& rules = turn.rules;
     const bool reuse = planted(fault::attempt_reused) && _attempt != attempt_id{};
     _attempt = reuse ? _attempt : fresh;
@@ -109,7 +168,8 @@ void lease::acquire(nanoseconds ttl, attempt_id fresh, const lease_turn& turn) {
                         .to = turn.admitted,
                         .attempt = _attempt,
                         .length = milliseconds(_length_ms),
-                        .block = block});
+                        .block = block,
+                        .stored = stored()});
 }
 
 void lease::on_vote(attempt_id attempt, master_index from, const vote& answer,
@@ -135,7 +195,8 @@ void lease::on_late_vote(master_index from, const vote& answer, const lease_turn
             turn.out.push_back({.what = lease_action::kind::raise,
                                 .to = voter_set::of(from),
                                 .attempt = _attempt,
-                                .raise_to = last_fence()});
+                                .raise_to = last_fence(),
+                                .stored = stored()});
         }
     }
     plan_repair(turn);
@@ -158,7 +219,8 @@ void lease::apply(const round_step& step, const lease_turn& turn) {
         turn.out.push_back({.what = lease_action::kind::raise,
                             .to = step.raise,
                             .attempt = _attempt,
-                            .raise_to = step.raise_to});
+                            .raise_to = step.raise_to,
+                            .stored = stored()});
     }
     if (step.state == round_state::won) {
         on_won(turn);
@@ -182,7 +244,8 @@ void lease::on_won(const lease_turn& turn) {
         turn.out.push_back({.what = lease_action::kind::raise,
                             .to = lagging,
                             .attempt = _attempt,
-                            .raise_to = round.block().last});
+                            .raise_to = round.block().last,
+                            .stored = stored()});
     }
     _work->round.reset();
     _work->losses = 0;
@@ -217,7 +280,8 @@ void lease::on_lost_round(const lease_turn& turn) {
         if (skip-- == 0) {
             turn.out.push_back({.what = lease_action::kind::look,
                                 .to = voter_set::of(master),
-                                .attempt = _attempt});
+                                .attempt = _attempt,
+                                .stored = stored()});
         }
     }
 }
@@ -271,6 +335,7 @@ void lease::on_renewed(attempt_id attempt, master_index from, const renewal_answ
 void lease::apply(const renewal_step& step, const lease_turn& turn) {
     if (step.valid_until) {
         _valid_until = std::max(_valid_until, *step.valid_until);
+        token_exchanged(true);
     }
     if (step.block) {
         _next_fence = step.block->first;
@@ -280,7 +345,8 @@ void lease::apply(const renewal_step& step, const lease_turn& turn) {
         turn.out.push_back({.what = lease_action::kind::raise,
                             .to = step.raise,
                             .attempt = _attempt,
-                            .raise_to = step.raise_to});
+                            .raise_to = step.raise_to,
+                            .stored = stored()});
     }
     if (!step.finished) {
         return;
@@ -289,6 +355,7 @@ void lease::apply(const renewal_step& step, const lease_turn& turn) {
     const bool gone =
         _work->renewal->not_ours().size() > turn.rules.masters - quorum_of(turn.rules.masters);
     _work->renewal.reset();
+    token_exchanged(false);
     if (gone) {
         // Whatever deleted it: a majority says that the key is not ours. Sooner is truer.
         return end(phase::lost, turn);
@@ -356,7 +423,7 @@ bool lease::wants_renewal(const lease_turn& turn) const {
     return _phase == phase::held && !is_extending() && turn.now >= renewal_due(turn.rules);
 }
 
-void lease::extend(const lease_turn& turn) {
+void lease::extend(const lease_turn& turn, std::optional<std::string_view> token) {
     if (is_extending()) {
         return;
     }
@@ -383,11 +450,15 @@ void lease::extend(const lease_turn& turn) {
     };
     mine.renewal.emplace(terms, asked, turn.now);
     _renewing = _renewing | asked;
+    if (token) {
+        exchange_token(*token);
+    }
     turn.out.push_back({.what = lease_action::kind::renew,
                         .to = asked,
                         .attempt = _attempt,
                         .length = milliseconds(_length_ms),
-                        .block = block});
+                        .block = block,
+                        .stored = stored()});
 }
 
 void lease::plan_repair(const lease_turn& turn) {
@@ -420,7 +491,8 @@ void lease::repair(const lease_turn& turn) {
                         .to = missing,
                         .attempt = _attempt,
                         .length = rest,
-                        .block = turn.rules.fences ? 1U : 0U});
+                        .block = turn.rules.fences ? 1U : 0U,
+                        .stored = stored()});
 }
 
 void lease::release(const lease_turn& turn) {
@@ -454,14 +526,16 @@ void lease::send_release(const lease_turn& turn) {
     turn.out.push_back({.what = lease_action::kind::release,
                         .to = _may_hold,
                         .attempt = _attempt,
-                        .until = turn.now + surely_passed(milliseconds(_length_ms))});
+                        .until = turn.now + surely_passed(milliseconds(_length_ms)),
+                        .stored = stored()});
 }
 
 // ---- Grants
 
-std::expected<lease_grant, grant_obstacle> lease::grant(nanoseconds ttl, const lease_turn& turn) {
+std::expected<lease_grant, grant_obstacle> lease::grant(nanoseconds ttl, const lease_turn& turn,
+                                                        std::string_view token) {
     if (ttl > turn.rules.longest_promise()) {
-        auto given = grant_untimed(turn);
+        auto given = grant_untimed(turn, token);
         if (given) {
             _needed_until = std::max(_needed_until, turn.now + ttl);
         }
@@ -469,14 +543,15 @@ std::expected<lease_grant, grant_obstacle> lease::grant(nanoseconds ttl, const l
     }
     const auto length = static_cast<uint32_t>(turn.rules.length_for(ttl).count());
     _length_ms = std::max(_length_ms, length);
-    if (const auto problem = obstacle(ttl, turn)) {
+    if (const auto problem = obstacle(ttl, turn, token)) {
         return std::unexpected(*problem);
     }
     return take(turn.now + ttl, turn);
 }
 
-std::expected<lease_grant, grant_obstacle> lease::grant_untimed(const lease_turn& turn) {
-    if (const auto problem = obstacle(turn.rules.min_grant, turn)) {
+std::expected<lease_grant, grant_obstacle> lease::grant_untimed(const lease_turn& turn,
+                                                                std::string_view token) {
+    if (const auto problem = obstacle(turn.rules.min_grant, turn, token)) {
         return std::unexpected(*problem);
     }
     auto given = take(_valid_until, turn);
@@ -484,7 +559,8 @@ std::expected<lease_grant, grant_obstacle> lease::grant_untimed(const lease_turn
     return given;
 }
 
-std::optional<grant_obstacle> lease::obstacle(nanoseconds ttl, const lease_turn& turn) {
+std::optional<grant_obstacle> lease::obstacle(nanoseconds ttl, const lease_turn& turn,
+                                              std::string_view token) {
     const bool kept =
         planted(fault::grant_after_release) && _phase == phase::absent && _valid_until > turn.now;
     if ((_phase != phase::held && !kept) || _closing) {
@@ -492,17 +568,21 @@ std::optional<grant_obstacle> lease::obstacle(nanoseconds ttl, const lease_turn&
     }
     if (turn.now + std::min(turn.rules.min_grant, ttl) > _valid_until &&
         !planted(fault::grant_without_validity_check)) {
-        extend(turn);
+        extend(turn, token);
         return grant_obstacle::nearly_over;
     }
     if (turn.now + ttl > _valid_until && !planted(fault::promise_beyond_lease) &&
         !planted(fault::grant_without_validity_check)) {
-        extend(turn);
+        extend(turn, token);
         return grant_obstacle::too_short;
     }
     if (!has_block(turn.rules) && !planted(fault::fences_beyond_block)) {
-        extend(turn);
+        extend(turn, token);
         return grant_obstacle::no_fence;
+    }
+    if (!is_stored(token)) {
+        extend(turn, token);
+        return grant_obstacle::other_token;
     }
     return std::nullopt;
 }

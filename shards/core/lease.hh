@@ -14,6 +14,7 @@
 #include "shards/core/lease_terms.hh"
 #include "shards/core/quorum_round.hh"
 #include "shards/core/renewal_round.hh"
+#include "shards/core/stored_value.hh"
 #include "shards/core/voter_set.hh"
 
 namespace lockkeeper::shards {
@@ -35,6 +36,8 @@ struct lease_action {
     uint32_t block = 0;
     uint64_t raise_to = 0;
     instant until{};
+    /// Null: the lease's own value, and nothing else. A renewal puts the value into its place.
+    std::shared_ptr<const stored_value> stored{};
 };
 
 /// What each call of a lease is given by the shell. `out` is appended to.
@@ -58,6 +61,7 @@ enum class grant_obstacle : uint8_t {
     nearly_over,  ///< too little of the lease is left
     too_short,    ///< the lease does not cover it; it is being extended
     no_fence,     ///< all fences are given out; new ones are on their way
+    other_token,  ///< the masters hold another client's token; it is being exchanged
 };
 
 /// The life of one key's lease at this proxy. While any client here holds the key or waits for it,
@@ -111,8 +115,10 @@ public:
     }
 
     /// Begins a round for somebody who wants the key for `ttl`. `fresh` is random and never used
-    /// before. Needs may_try().
-    void acquire(std::chrono::nanoseconds ttl, attempt_id fresh, const lease_turn& turn);
+    /// before. Needs may_try(). `token`: what the masters are to hold; empty: the lease's own
+    /// value.
+    void acquire(std::chrono::nanoseconds ttl, attempt_id fresh, const lease_turn& turn,
+                 std::string_view token = {});
 
     // Answers. `attempt` is what the question was about.
     void on_vote(attempt_id attempt, master_index from, const vote& answer, const lease_turn& turn);
@@ -127,12 +133,14 @@ public:
     void on_link_lost(master_index master, const lease_turn& turn);
     void on_time(const lease_turn& turn);
 
-    /// A grant for `ttl`, from memory. If the lease is too short for it or has no fences left, an
-    /// extension is begun: ask again when it is over.
+    /// A grant for `ttl`, from memory. If the lease is too short for it, has no fences left, or the
+    /// masters hold something else than `token`, an extension is begun: ask again when it is over.
     std::expected<lease_grant, grant_obstacle> grant(std::chrono::nanoseconds ttl,
-                                                     const lease_turn& turn);
+                                                     const lease_turn& turn,
+                                                     std::string_view token = {});
     /// A grant for as long as the lease can be kept alive.
-    std::expected<lease_grant, grant_obstacle> grant_untimed(const lease_turn& turn);
+    std::expected<lease_grant, grant_obstacle> grant_untimed(const lease_turn& turn,
+                                                             std::string_view token = {});
 
     /// The key is needed until then (end_of_time: without an end), whoever holds it: the lease is
     /// renewed for as long as it ends earlier than that. To be told whenever it changes.
@@ -166,7 +174,18 @@ private:
         std::string holder;
     };
 
+    /// What the masters hold instead of the lease's own value. A majority holds `current`.
+    struct tokens {
+        std::string current;
+        std::optional<std::string> next;   ///< an exchange is under way
+        std::vector<std::string> earlier;  ///< that a few may hold still, the last one first
+    };
+
     work& working();
+    bool is_stored(std::string_view token) const;
+    std::shared_ptr<const stored_value> stored() const;
+    void exchange_token(std::string_view token);
+    void token_exchanged(bool has_majority);
     void done_working();
     bool is_current(attempt_id attempt) const;
     bool has_block(const lease_rules& rules) const { return !rules.fences || _fences_left > 0; }
@@ -177,7 +196,8 @@ private:
     void on_won(const lease_turn& turn);
     void on_lost_round(const lease_turn& turn);
     void on_late_vote(master_index from, const vote& answer, const lease_turn& turn);
-    void extend(const lease_turn& turn);
+    /// `token`: what the masters are to hold from now on.
+    void extend(const lease_turn& turn, std::optional<std::string_view> token = {});
     bool wants_renewal(const lease_turn& turn) const;
     bool fences_are_low(const lease_rules& rules) const;
     instant renewal_due(const lease_rules& rules) const;
@@ -185,10 +205,12 @@ private:
     void plan_repair(const lease_turn& turn);
     void end(phase next, const lease_turn& turn);
     void send_release(const lease_turn& turn);
-    std::optional<grant_obstacle> obstacle(std::chrono::nanoseconds ttl, const lease_turn& turn);
+    std::optional<grant_obstacle> obstacle(std::chrono::nanoseconds ttl, const lease_turn& turn,
+                                           std::string_view token);
     lease_grant take(instant until, const lease_turn& turn);
 
     std::unique_ptr<work> _work;
+    std::unique_ptr<tokens> _tokens;
     attempt_id _attempt{};
     instant _valid_until{};
     instant _needed_until = start_of_time;

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+
+#include "shards/core/time_histogram.hh"
 
 namespace lockkeeper::shards {
 
@@ -16,20 +15,21 @@ struct lease_counters {
     uint64_t elsewhere = 0;    ///< lost to another owner
     uint64_t unreachable = 0;  ///< no majority could be asked
     uint64_t lost = 0;         ///< leases that were held, and could not be kept until their end
-    /// Rounds that were won, by the bits of their microseconds: [3] are those of 4 to 7 us.
-    std::array<uint64_t, 32> took{};
+    uint64_t renewed = 0;
+    uint64_t renewed_late = 0;     ///< of these, with less than a sixth of the lease left
+    uint64_t renewals_failed = 0;  ///< rounds; the next one may be in time still
+    time_histogram took{};         ///< rounds that were won
 
     void count_won(std::chrono::nanoseconds time) {
         ++won;
-        const auto us = static_cast<uint64_t>(std::max<int64_t>(time.count(), 0) / 1000);
-        ++took[std::min<size_t>(std::bit_width(us), took.size() - 1)];
+        took.record(time);
     }
 
     /// So many of a thousand rounds took at most this many microseconds, to the power of two above.
     uint64_t round_us(uint64_t of_thousand) const {
         const uint64_t wanted = (won * of_thousand + 999) / 1000;
         uint64_t seen = 0;
-        for (size_t bits = 0; bits < took.size(); ++bits) {
+        for (size_t bits = 0; bits < time_histogram::buckets; ++bits) {
             seen += took[bits];
             if (seen >= wanted) {
                 return won > 0 ? (uint64_t{1} << bits) - 1 : 0;
@@ -43,9 +43,10 @@ struct lease_counters {
         elsewhere += more.elsewhere;
         unreachable += more.unreachable;
         lost += more.lost;
-        for (size_t i = 0; i < took.size(); ++i) {
-            took[i] += more.took[i];
-        }
+        renewed += more.renewed;
+        renewed_late += more.renewed_late;
+        renewals_failed += more.renewals_failed;
+        took += more.took;
         return *this;
     }
 };

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "shards/core/clock.hh"
 #include "shards/core/lock_types.hh"
@@ -13,9 +14,11 @@ namespace lockkeeper::shards {
 /// noted, and the shell sees to it and runs the command again.
 class lease_source {
 public:
-    /// A new entry that ends at `until` (end_of_time: never). Its fence; or nothing, and then the
-    /// lease is missing, too short, or held by somebody else, and that has been noted.
-    virtual std::optional<uint64_t> fence(const lock_key& key, instant until, instant now) = 0;
+    /// A new entry that ends at `until` (end_of_time: never), and the token of its owner if it is a
+    /// plain lock. Its fence; or nothing, and then the lease is missing, too short, held by
+    /// somebody else or in the name of another token, and that has been noted.
+    virtual std::optional<uint64_t> fence(const lock_key& key, instant until,
+                                          std::string_view token, instant now) = 0;
     /// Whether the masters still hold the key for us at this instant.
     virtual bool is_valid(const lock_key& key, instant now) = 0;
     /// Whether somebody else is known to hold it: there is no need to ask.

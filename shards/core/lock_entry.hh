@@ -49,6 +49,11 @@ public:
     entry_kind kind() const { return static_cast<entry_kind>(value.index()); }
     /// These are null if the entry is of another kind.
     std::string* text() { return std::get_if<std::string>(&value); }
+    /// Of a plain lock; empty for all others.
+    std::string_view token_of_owner() const {
+        const auto* const token = std::get_if<std::string>(&value);
+        return token != nullptr ? std::string_view(*token) : std::string_view();
+    }
     field_map* fields();
     signal_list* list();
     holder_list* holders();
@@ -57,10 +62,16 @@ public:
     void set(mark which) { marks = static_cast<uint8_t>(marks | which); }
     void clear(mark which) { marks = static_cast<uint8_t>(marks & ~which); }
 
-    /// To the hundredth of a second: that is enough for people, and short.
-    instant granted_at() const { return instant{} + std::chrono::milliseconds(10) * since; }
+    /// Since its last grant, to 16 us; for half a year. In 40 bits, because every entry pays.
+    std::chrono::nanoseconds held_for(instant now) const {
+        constexpr uint64_t all_bits = (uint64_t{1} << 40) - 1;
+        const uint64_t ticks = ticks_of(now) - ((uint64_t{since_high} << 32) | since);
+        return std::chrono::nanoseconds((ticks & all_bits) << tick_bits);
+    }
+    instant granted_at(instant now) const { return now - held_for(now); }
     void set_granted_at(instant now) {
-        since = static_cast<uint32_t>(now.nanoseconds / 10'000'000);
+        since = static_cast<uint32_t>(ticks_of(now));
+        since_high = static_cast<uint8_t>(ticks_of(now) >> 32);
     }
 
     bool has_expiry() const { return heap_index != not_in_heap; }
@@ -85,8 +96,14 @@ public:
     uint32_t heap_index = not_in_heap;  ///< belongs to expiry_heap
     uint16_t holds = 1;                 ///< of the owner of a plain lock
     uint8_t marks = 0;
+    uint8_t since_high = 0;
 
 private:
+    static constexpr unsigned tick_bits = 14;
+    static uint64_t ticks_of(instant now) {
+        return static_cast<uint64_t>(now.nanoseconds) >> tick_bits;
+    }
+
     friend named_node<lock_entry>;
     lock_entry(const lock_key& key, payload what);
     ~lock_entry() = default;

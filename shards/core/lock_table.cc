@@ -84,6 +84,9 @@ lock_result<set_outcome> lock_table::set(const set_request& request, instant now
         if (*created != nullptr) {
             taken(**created, request.key, request.value, request.client, request.expiry, now);
         }
+        if (only_if_absent && request.expiry.what == expiry_change::rule::never) [[unlikely]] {
+            _grants.habits.note(habit::no_ttl, request.key, request.client, now);
+        }
         return outcome;
     }
     const owner whose = text != nullptr && *text == request.value ? owner::same : owner::other;
@@ -140,9 +143,19 @@ lock_result<std::optional<std::string_view>> lock_table::get(const lock_key& key
     return std::string_view(*text);
 }
 
+/// An owner gives back what is gone, or what somebody else has by now.
+void lock_table::note_late_release(const remove_if_request& request, instant now) {
+    // Some who poll give back after each attempt what they did not get.
+    if (request.compare == comparison::equal && request.client != 0 &&
+        !_room.polls(request.key, caller::of(request.key, 0, request.comparand).token)) {
+        _grants.habits.note(habit::late_release, request.key, request.client, now);
+    }
+}
+
 lock_result<compare_outcome> lock_table::remove_if(const remove_if_request& request, instant now) {
     lock_entry* const entry = _keys.find(request.key, now);
     if (entry == nullptr) {
+        note_late_release(request, now);
         _room.gave_up(request.key, caller::of(request.key, 0, request.comparand).token, now);
         return compare_outcome::absent;
     }
@@ -152,6 +165,7 @@ lock_result<compare_outcome> lock_table::remove_if(const remove_if_request& requ
     }
     const bool equal = *text == request.comparand;
     if (equal != (request.compare == comparison::equal)) {
+        note_late_release(request, now);
         _room.gave_up(request.key, caller::of(request.key, 0, request.comparand).token, now);
         return compare_outcome::refused;
     }
@@ -251,9 +265,14 @@ lock_result<int64_t> lock_table::increment(const lock_key& key, int64_t by, inst
     return sum;
 }
 
-bool lock_table::remove(const lock_key& key, instant now) {
+bool lock_table::remove(const lock_key& key, instant now, uint64_t client) {
     lock_entry* const entry = _keys.find(key, now);
     if (entry != nullptr) {
+        if (client != 0 && entry->client != 0) {
+            _grants.habits.note(
+                entry->client == client ? habit::blind_delete : habit::foreign_delete, key, client,
+                now);
+        }
         _keys.remove(*entry, now);
     }
     return entry != nullptr;

@@ -48,7 +48,8 @@ public:
     lock_result<int64_t> increment(const lock_key& key, int64_t by, instant now);
 
     // Keys of any kind.
-    bool remove(const lock_key& key, instant now);
+    /// `client` asks for it without saying whose it is; 0: does not matter.
+    bool remove(const lock_key& key, instant now, uint64_t client = 0);
     bool exists(const lock_key& key, instant now);
     std::optional<entry_kind> kind_of(const lock_key& key, instant now);
     lifetime lifetime_of(const lock_key& key, instant now);
@@ -79,7 +80,7 @@ public:
     }
     /// Holds left; nothing if not the owner.
     lock_result<std::optional<int64_t>> release_hold(const lock_key& key, std::string_view owner,
-                                                     instant now);
+                                                     instant now, uint64_t client = 0);
     /// A grant that its owner was never told of.
     bool take_back(const lock_key& key, std::string_view owner, uint64_t fence, instant now) {
         return _grants.take_back(key, owner, fence, now);
@@ -92,8 +93,13 @@ public:
     std::vector<holder_view> holders(const lock_key& key, instant now) {
         return _grants.holders(key, now);
     }
+    bool holds(const lock_key& key, std::string_view owner, instant now) {
+        return _grants.holds(key, owner, now);
+    }
     /// Of the present holder, the newest if there are several.
     std::optional<uint64_t> fence_of(const lock_key& key, instant now);
+    /// From now on until then it is remembered what happens to this lock: see lock_line::history.
+    void show(const lock_key& key, instant until, instant now) { _room.show(key, until, now); }
     /// Null if nobody is in line.
     lock_line* line_of(const lock_key& key) { return _room.find(key); }
     void for_each_line(const std::function<void(lock_line&)>& visit) { _room.for_each(visit); }
@@ -110,11 +116,17 @@ public:
     /// When an absent key that cannot be taken now may be had; for clients that wait by themselves.
     instant open_again(const lock_key& key, instant now);
     void was_refused(const lock_key& key, uint64_t client, std::string_view token, instant now);
+    /// Who waits for this key sleeps until its release is told: it is kept for nobody who polls.
+    void announced(const lock_key& key) { _room.announced(key); }
     /// The client that took this key left without another word: its owner may come again and
     /// repeat its SET NX.
     void orphan(const lock_key& key, uint64_t client, instant now);
-    /// A connection has ended.
-    void client_left(uint64_t client, instant now) { _grants.client_left(client, now); }
+    /// A connection has ended; what it held alive goes on for its grace, and not less than
+    /// `at_least`.
+    void client_left(uint64_t client, instant now,
+                     std::chrono::milliseconds at_least = std::chrono::milliseconds::zero()) {
+        _grants.client_left(client, now, at_least);
+    }
 
     // Leases, if there are masters behind the table.
     void lease_from(lease_source& source) { _keys.lease_from(source); }
@@ -143,8 +155,17 @@ public:
     bool has_lost() const { return _grants.has_lost(); }
     size_t waiters() const { return _room.waiters(); }
     size_t lines() const { return _room.lines(); }
+    /// Before that nobody is given anything.
+    instant opens_at() const { return _keys.options().grants_from; }
     grant_counters& counted() { return _grants.counted; }
+    slow_log& slow() { return _grants.slow; }
+    habit_log& habits() { return _grants.habits; }
+    hold_times& held() { return _keys.holds; }
+    const wait_times& waited() const { return _room.waited(); }
     const policy_book& policies() const { return _policies; }
+    /// For whatever is decided from now on. What has been given stays as it was given, and who is
+    /// in line stays there.
+    void change_policies(policy_book next) noexcept { _policies.replace(std::move(next)); }
     fence_counter& fences() { return _keys.fences(); }
 
     // Hashes, field by field.
@@ -211,6 +232,7 @@ private:
     /// A plain lock has been taken by a command of Redis.
     void taken(lock_entry& entry, const lock_key& key, std::string_view value, uint64_t client,
                expiry_change expiry, instant now);
+    void note_late_release(const remove_if_request& request, instant now);
     bool is_resent(const lock_entry& entry, const set_request& request) const;
     void taken_again(lock_entry& entry, const set_request& request, instant now);
     void keep_alive_by_policy(lock_entry& entry, expiry_change expiry, instant now);

@@ -70,8 +70,12 @@ lock_result<grant_outcome> lock_table::take(const grant_request& request, if_ref
 }
 
 lock_result<std::optional<int64_t>> lock_table::release_hold(const lock_key& key,
-                                                             std::string_view owner, instant now) {
+                                                             std::string_view owner, instant now,
+                                                             uint64_t client) {
     auto left = _grants.release(key, owner, now);
+    if (left && !*left && client != 0) {
+        _grants.habits.note(habit::late_release, key, client, now);
+    }
     if (left && !*left && _room.lines() > 0) {
         _room.gave_up(key, caller::of(key, 0, owner).token, now);
     }
@@ -137,7 +141,7 @@ bool lock_table::is_resent(const lock_entry& entry, const set_request& request) 
 void lock_table::orphan(const lock_key& key, uint64_t client, instant now) {
     lock_entry* const entry = _keys.find(key, now);
     if (entry != nullptr && entry->text() != nullptr && entry->client == client &&
-        now - entry->granted_at() < std::chrono::seconds(10)) {
+        entry->held_for(now) < std::chrono::seconds(10)) {
         entry->set(lock_entry::orphaned);
     }
 }

@@ -68,7 +68,7 @@ lock_result<release_outcome> lock_table::release(const reentrant_request& reques
         return std::unexpected(holds.error());
     }
     if (*holds <= 0) {
-        _keys.remove(*entry, now);
+        _keys.remove(*entry, now, entry_watcher::reason::released);
         return release_outcome{.what = result::freed};
     }
     _keys.reserve_expiry(*entry, request.expiry);

@@ -42,6 +42,7 @@ enum class lock_error : uint8_t {
     deadlock,          ///< this wait would close a circle, and the policy refuses that
     no_fence,          ///< no number could be given; see fence_counter
     no_lease,          ///< the masters do not hold the key for us (yet)
+    moved,             ///< another proxy has the key, and can be asked
     starting,          ///< grants are not made yet; see lock_table_options::grants_from
 };
 
@@ -100,6 +101,7 @@ struct remove_if_request {
     lock_key key;
     std::string_view comparand;
     comparison compare = comparison::equal;
+    uint64_t client = 0;  ///< the connection that asks; 0: does not matter
 };
 
 struct expire_if_equal_request {

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "shards/core/clock.hh"
 #include "shards/core/lease_terms.hh"
+#include "shards/core/stored_value.hh"
 
 namespace lockkeeper::shards {
 
@@ -19,6 +21,7 @@ struct pending_release {
     std::string key;
     attempt_id attempt{};
     instant until{};  ///< then the key has ended on the master by itself
+    std::shared_ptr<const stored_value> stored{};
 };
 
 /// Releases that one master does not know of because its connection broke. They go out first when

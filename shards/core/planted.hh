@@ -56,6 +56,7 @@ enum class fault : uint8_t {
 
     // Queues of the lock table.
     lifo_queue,
+    place_lost,  ///< who was held back and sent away begins anew
     priority_ignored,
     hand_off_without_a_look,  ///< the first in line gets the lock whoever holds it
     reader_overtakes_writer,
@@ -81,6 +82,24 @@ enum class fault : uint8_t {
     loss_untold,
     resend_without_orphan,  ///< a SET NX of the holder is won, whether or not it knows that it
                             ///< holds
+
+    // Requests between proxies.
+    forwarded_twice,      ///< what came over a link goes on to whom a hint names
+    home_without_lease,   ///< what came over a link is taken in without a lease
+    unknown_asked_again,  ///< a release whose answer was lost is sent once more
+    journey_without_end,  ///< a request is sent to homes for ever
+    hint_outlives_lease,
+    hint_kept_when_wrong,    ///< a proxy that is not the home is asked again at once
+    lost_vote_names_home,    ///< ... since a master has a vote of its that was not enough
+    old_search_counts,       ///< what masters said before a request came counts for it
+    release_without_asking,  ///< a proxy that knows nothing of a key says that nobody holds it
+    retry_not_known_again,   ///< an order that is repeated gets a second hold
+    late_first_order,        ///< ... and so does one that comes after its repeat
+    old_order_goes_on,       ///< the first of two equal orders waits on, though nobody hears of it
+    dead_link_keeps_place,   ///< in line, although the link of its client broke
+    short_grace_of_links,    ///< a lock is handed on before its client's proxy knows of the break
+    lost_link_untold,        ///< its client is not told
+    silence_ignored,         ///< a link that is silent stays
 
     count_,
 };

@@ -135,13 +135,13 @@ seats::seat* seats::sit_down(caller who, instant now) {
     return &fresh;
 }
 
-void seats::asked(caller who, instant now) {
+nanoseconds seats::asked(caller who, instant now) {
     if (who.client == 0) {
-        return;
+        return {};
     }
     seat* const its = sit_down(who, now);
     if (its == nullptr) {
-        return;
+        return {};
     }
     its->client = who.client;
     its->always_gives_up |= std::exchange(its->has_given_up, false);
@@ -151,6 +151,7 @@ void seats::asked(caller who, instant now) {
         its->pause = its->pause.count() == 0 ? pause : (3 * its->pause + pause) / 4;
     }
     its->last = now;
+    return its->pause;
 }
 
 void seats::took(caller who) {
@@ -245,6 +246,10 @@ void seats::missed(const reservation& kept, const lock_policy& policy, instant n
             each.since = now;
         }
     });
+}
+
+bool seats::knows(uint64_t token) const {
+    return find(token) != nullptr;
 }
 
 instant seats::oldest() const {

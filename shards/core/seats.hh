@@ -38,8 +38,8 @@ public:
     bool empty() const { return size() == 0; }
     size_t size() const { return _crowd ? _crowd->by_token.size() : _lone.is_taken ? 1 : 0; }
 
-    /// It asked and was refused.
-    void asked(caller who, instant now);
+    /// It asked and was refused. Tells how long it pauses between its attempts; 0: not known.
+    std::chrono::nanoseconds asked(caller who, instant now);
     /// It was granted the lock.
     void took(caller who);
     /// It released what it does not hold. True if it has given up: nothing is kept for it until it
@@ -62,6 +62,7 @@ public:
     /// Whether a reservation is for this one.
     bool is_for(const reservation& kept, const lock_policy& policy, caller who, instant now) const;
 
+    bool knows(uint64_t token) const;
     /// Since when the one that waits the longest has asked; end_of_time if there is none.
     instant oldest() const;
 

@@ -43,6 +43,9 @@ struct waiter : boost::intrusive::list_base_hook<> {
     // How it goes.
     state how = state::idle;
     instant since{};
+    /// For the first time. Set before it enters if that was earlier: a try that was held back and
+    /// sent away comes back to the place that it had.
+    instant came = end_of_time;
     grant given{};
     lock_error error{};
     bool in_deadlock = false;  ///< seen in a circle of waits

@@ -1,6 +1,7 @@
 #include "shards/core/waiting_room.hh"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <new>
 #include <utility>
@@ -18,6 +19,13 @@ constexpr auto sweep_interval = 3s;
 /// When the first in line was refused for another reason than a holder (just started, no fence, no
 /// memory).
 constexpr auto retry_interval = 10ms;
+
+/// Who asks again after less than this, on average, hurries for nothing: libraries pause for 10 ms
+/// at least.
+constexpr auto storm_pause = 5ms;
+
+/// A lock that was held this often while somebody was in line is one that people will look at.
+constexpr uint64_t ends_before_history = 3;
 constexpr auto lease_interval = 1s;
 
 grant_request request_of(const waiter& who, const lock_key& key) {
@@ -54,7 +62,7 @@ lock_line* waiting_room::open(const lock_key& key, instant now) {
         return nullptr;
     }
     _due.reserve(_lines.size() + 1);  // each line can be looked at again, whatever happens
-    lock_line& fresh = _lines.insert(lock_line::make(key, hash_of(key), _policies.of(key.name)));
+    lock_line& fresh = _lines.insert(lock_line::make(key, hash_of(key), _policies));
     fresh.since = now;
     return &fresh;
 }
@@ -118,7 +126,7 @@ bool waiting_room::may_take(const lock_key& key, caller who, instant now) {
     }
     // Whoever it is kept for has asked for longer than those who wait.
     return line->kept && line->kept->until > now && !planted(fault::reservation_ignored)
-               ? line->polling.is_for(*line->kept, *line->policy, who, now)
+               ? line->polling.is_for(*line->kept, line->policy(), who, now)
                : line->queue.empty();
 }
 
@@ -144,9 +152,18 @@ void waiting_room::refused(const lock_key& key, lock_entry* entry, caller who, i
         if (line->heap_index == not_in_heap) {
             look_again(*line, now + sweep_interval);
         }
-        line->polling.asked(who, now);
+        const auto pause = line->polling.asked(who, now);
+        if (pause.count() > 0 && pause < storm_pause) [[unlikely]] {
+            _grants.habits.note(habit::retry_storm, key, who.client, now);
+        }
     } catch (const std::bad_alloc&) {
         // A seat is a courtesy: the answer is the same without it.
+    }
+}
+
+void waiting_room::announced(const lock_key& key) {
+    if (lock_line* const line = find(key)) {
+        line->is_announced = true;
     }
 }
 
@@ -157,6 +174,7 @@ void waiting_room::took(const lock_key& key, caller who, lock_entry& entry) {
     }
     line->polling.took(who);
     line->kept.reset();
+    line->last_wait = {};
     appeared(*line, entry);
 }
 
@@ -178,18 +196,59 @@ void waiting_room::gave_up(const lock_key& key, uint64_t token, instant now) {
     if (line == nullptr || !line->polling.gave_up(token) || !line->kept) {
         return;
     }
-    const bool was_for_it =
-        line->kept->token ? line->kept->token == token : !line->polling.reserve(*line->policy, now);
+    const bool was_for_it = line->kept->token ? line->kept->token == token
+                                              : !line->polling.reserve(line->policy(), now);
     if (was_for_it) {
         line->kept.reset();
         stir(*line);  // it may be somebody else's turn
     }
 }
 
+bool waiting_room::polls(const lock_key& key, uint64_t token) const {
+    const lock_line* const line = find(key);
+    return line != nullptr && line->polling.knows(token);
+}
+
 bool waiting_room::has_queue(const lock_key& key) const {
     const lock_line* const line = find(key);
     return line != nullptr && !line->queue.empty();
 }
+
+namespace {
+
+/// How far from its ends a line is searched for the place of somebody who came before. Of a longer
+/// one those who came first are in order, and everybody is one of them in the end.
+constexpr size_t search_max = 512;
+
+bool came_after(const waiter& one, const waiter& other) {
+    return one.priority == other.priority && one.came > other.came;
+}
+
+/// Higher priorities first, and then who came first. Nearly everybody has come last.
+waiter_list::iterator place_of(const waiter& who, waiter_list& queue) {
+    if (planted(fault::lifo_queue)) {
+        return queue.begin();
+    }
+    auto back = queue.end();
+    while (back != queue.begin() && std::prev(back)->priority < who.priority &&
+           !planted(fault::priority_ignored)) {
+        --back;
+    }
+    auto front = queue.begin();
+    for (size_t steps = 0; steps < search_max; ++steps, ++front) {
+        if (back == queue.begin() || !came_after(*std::prev(back), who) ||
+            planted(fault::place_lost)) {
+            return back;
+        }
+        --back;
+        if (came_after(*front, who)) {
+            return front;
+        }
+    }
+    return back;
+}
+
+}  // namespace
 
 lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant now) {
     assert(who.how == waiter::state::idle);
@@ -203,7 +262,7 @@ lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant 
     if (line == nullptr) {
         return std::unexpected(lock_error::too_many_waiters);
     }
-    if (line->queue.size() >= line->policy->max_waiters) {
+    if (line->queue.size() >= line->policy().max_waiters) {
         close_if_idle(*line, now);
         return std::unexpected(lock_error::too_many_waiters);
     }
@@ -218,12 +277,13 @@ lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant 
     }
     who.line = line;
     who.since = now;
+    who.came = std::min(who.came, now);
     who.how = waiter::state::waiting;
-    auto place = planted(fault::lifo_queue) ? line->queue.begin() : line->queue.end();
-    while (place != line->queue.begin() && std::prev(place)->priority < who.priority &&
-           !planted(fault::priority_ignored)) {
-        --place;
-    }
+    const auto place = place_of(who, line->queue);
+    const size_t before = line->queue.size();
+    ++_waited.before[std::min<size_t>(before < 2 ? 0 : std::bit_width(before) - 1,
+                                      _waited.before.size() - 1)];
+    _waited.sum_before += before;
     line->queue.insert(place, who);
     ++_waiters;
     ++_grants.counted.waits;
@@ -244,12 +304,15 @@ lock_result<void> waiting_room::enter(waiter& who, const lock_key& key, instant 
     return {};
 }
 
-void waiting_room::end(waiter& who, waiter::state how) {
+void waiting_room::end(waiter& who, waiter::state how, instant now) {
     assert(who.how == waiter::state::waiting);
     lock_line& line = *std::exchange(who.line, nullptr);
     line.queue.erase(line.queue.iterator_to(who));
     if (who.heap_index != not_in_heap) {
         _deadlines.remove(who);
+    }
+    if (now - who.since >= _keys.options().slow.wait) [[unlikely]] {
+        note_slow_wait(line, who, how, now);
     }
     who.how = how;
     --_waiters;
@@ -259,6 +322,11 @@ void waiting_room::end(waiter& who, waiter::state how) {
        : how == waiter::state::timed_out ? counted.timed_out
        : how == waiter::state::cancelled ? counted.cancelled
                                          : counted.refused_waits);
+    (how == waiter::state::granted     ? _waited.granted
+     : how == waiter::state::timed_out ? _waited.timed_out
+     : how == waiter::state::cancelled ? _waited.cancelled
+                                       : _waited.refused)
+        .record(now - who.since);
 }
 
 void waiting_room::leave(waiter& who, waiter::state how, lock_error error, instant now) {
@@ -268,7 +336,7 @@ void waiting_room::leave(waiter& who, waiter::state how, lock_error error, insta
     }
     const bool was_first = &line.queue.front() == &who;
     who.error = error;
-    end(who, how);
+    end(who, how, now);
     if (was_first && !line.queue.empty()) {
         stir(line);  // who stood behind it may be content with less
         return;
@@ -301,6 +369,13 @@ void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
     }
     const lock_key key{entry.database(), entry.name(), key_hash{entry.hash()}};
     lock_line* line = find(key);
+    if (line != nullptr) {
+        note_end(*line, entry, why, now);
+        if (!line->queue.empty() && now - line->queue.front().since >= _keys.options().slow.wait)
+            [[unlikely]] {
+            note_blocker(*line, entry, now);
+        }
+    }
     if (delays) {
         try {
             line = open(key, now);
@@ -312,18 +387,162 @@ void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
         return;
     }
     if (delays) {
-        line->closed_until = std::max(line->closed_until, now + line->policy->lock_delay);
+        line->closed_until = std::max(line->closed_until, now + line->policy().lock_delay);
     }
     if (why == reason::released && planted(fault::freed_line_not_stirred)) {
         return;
     }
-    stir(*line);
+    if (!is_open_to_all(*line, now)) {
+        stir(*line);
+    }
 }
+
+/// Nearly all keys that come free and have a line are polled, and kept for nobody: whoever asks
+/// next may have it. Their line stays as it is until its seats are looked through.
+bool waiting_room::is_open_to_all(const lock_line& line, instant now) const {
+    return line.queue.empty() && !line.kept && line.closed_until <= now &&
+           line.heap_index != not_in_heap && !line.polling.reserve(line.policy(), now);
+}
+
+// ---- for people ---------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::string_view names_of_reasons[] = {"released", "removed", "expired"};
+
+struct first_owner {
+    std::string_view name{};
+    uint64_t client = 0;
+    instant since{};
+};
+
+first_owner owner_of(lock_entry& entry, instant now) {
+    first_owner first{.client = entry.client, .since = entry.granted_at(now)};
+    if (const holder_list* const several = entry.holders()) {
+        if (!several->empty()) {
+            const auto& one = several->all().front();
+            first = {.name = one.owner, .client = one.client, .since = one.since};
+        }
+    } else if (const std::string* const text = entry.text()) {
+        first.name = *text;
+    } else if (const field_map* const fields = entry.fields(); fields && fields->size() > 0) {
+        first.name = fields->all().front().name;
+    }
+    return first;
+}
+
+}  // namespace
+
+/// What a line remembers of those who have had the lock.
+void waiting_room::note_end(lock_line& line, lock_entry& entry, reason why, instant now) {
+    const first_owner who = owner_of(entry, now);
+    ++line.ended;
+    line.held += now - std::max(who.since, line.since);
+    if (line.ended < ends_before_history && line.shown_until <= now) {
+        return;
+    }
+    try {
+        if (!line.history) {
+            line.history = std::make_unique<lock_history>();
+        }
+        line.history->add({.granted = who.since,
+                           .ended = now,
+                           .waited = line.last_wait,
+                           .fence = entry.fence,
+                           .client = who.client,
+                           .why = why},
+                          who.name);
+    } catch (const std::bad_alloc&) {
+        // People see less; locks go on.
+    }
+}
+
+void waiting_room::note_blocker(lock_line& line, lock_entry& entry, instant now) {
+    try {
+        const first_owner who = owner_of(entry, now);
+        line.blocked_by = std::make_unique<lock_line::blocker>(
+            lock_line::blocker{std::string(who.name), who.client, now - who.since});
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+/// Who was granted the lock waited for whoever had it before; who was not, for whoever has it.
+void waiting_room::note_slow_wait(lock_line& line, const waiter& who, waiter::state how,
+                                  instant now) {
+    try {
+        slow_event event{.what = slow_event::kind::wait,
+                         .when = now,
+                         .took = now - who.since,
+                         .database = line.database,
+                         .key = std::string(line.name()),
+                         .owner = who.owner,
+                         .client = who.client,
+                         .end = how == waiter::state::granted     ? "granted"
+                                : how == waiter::state::timed_out ? "timed_out"
+                                : how == waiter::state::cancelled ? "cancelled"
+                                                                  : "refused",
+                         .in_line = line.queue.size()};
+        if (how == waiter::state::granted) {
+            if (const auto by = std::exchange(line.blocked_by, nullptr)) {
+                event.other = std::move(by->owner);
+                event.other_client = by->client;
+                event.other_took = by->held;
+            }
+        } else if (lock_entry* const entry = _keys.peek(line.key())) {
+            const first_owner holder = owner_of(*entry, now);
+            event.other = holder.name;
+            event.other_client = holder.client;
+            event.other_took = now - holder.since;
+        }
+        _grants.slow.add(std::move(event));
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+void waiting_room::held_long(lock_entry& entry, reason why, instant end) {
+    try {
+        const first_owner who = owner_of(entry, end);
+        slow_event event{.what = slow_event::kind::hold,
+                         .when = end,
+                         .took = end - who.since,
+                         .database = entry.database(),
+                         .key = std::string(entry.name()),
+                         .owner = std::string(who.name),
+                         .client = who.client,
+                         .end = names_of_reasons[static_cast<size_t>(why)]};
+        const lock_line* const line =
+            find({entry.database(), entry.name(), key_hash{entry.hash()}});
+        if (line != nullptr && !line->queue.empty()) {
+            event.other = line->queue.front().owner;
+            event.other_client = line->queue.front().client;
+            event.other_took = end - line->queue.front().since;
+            event.in_line = line->queue.size();
+        }
+        _grants.slow.add(std::move(event));
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+// ---- what the keyspace tells --------------------------------------------------------------------
 
 void waiting_room::rescheduled(lock_entry& entry, instant) {
     lock_line* const line = find({entry.database(), entry.name(), key_hash{entry.hash()}});
     if (line != nullptr && !planted(fault::moved_end_not_noticed)) {
         stir(*line);
+    }
+}
+
+void waiting_room::show(const lock_key& key, instant until, instant now) {
+    lock_line* const line = open(key, now);
+    if (line == nullptr) {
+        return;
+    }
+    line->shown_until = until;
+    if (lock_entry* const entry = _keys.find(key, now)) {
+        entry->set(lock_entry::awaited);
+    }
+    if (line->heap_index == not_in_heap || line->expiry > until) {
+        look_again(*line, until);
     }
 }
 
@@ -361,7 +580,7 @@ void waiting_room::serve(lock_line& line, instant now) {
     const bool lapsed =
         line.kept && line.kept->until <= now && !planted(fault::reservation_never_ends);
     if (lapsed) {
-        line.polling.missed(*line.kept, *line.policy, now);
+        line.polling.missed(*line.kept, line.policy(), now);
         line.kept.reset();
     }
     line.polling.sweep(now);
@@ -383,6 +602,9 @@ void waiting_room::serve(lock_line& line, instant now) {
         return;
     }
     instant again = line.polling.empty() ? end_of_time : now + sweep_interval;
+    if (line.shown_until > now) {
+        again = std::min(again, line.shown_until);
+    }
     if (lock_entry* const entry = _keys.find(line.key(), now)) {
         entry->set(lock_entry::awaited);
         if (!line.queue.empty()) {
@@ -412,11 +634,11 @@ bool waiting_room::keep_free(lock_line& line, instant now, bool lapsed) {
     // Who waits has stood here longer, or somebody polls in vain and did not come when it was kept
     // for them: then it is the turn of those who wait.
     const bool waiter_first =
-        !line.queue.empty() && (lapsed || line.queue.front().since <= line.polling.oldest());
-    if (line.polling.empty() || waiter_first) {
+        !line.queue.empty() && (lapsed || line.queue.front().came <= line.polling.oldest());
+    if (line.polling.empty() || waiter_first || line.is_announced) {
         return false;
     }
-    line.kept = line.polling.reserve(*line.policy, now);
+    line.kept = line.polling.reserve(line.policy(), now);
     if (!line.kept) {
         return false;
     }
@@ -434,7 +656,7 @@ waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
     }
     if (first.deadline <= now && !planted(fault::late_waiter_granted) &&
         !planted(fault::deadline_ignored)) {
-        end(first, waiter::state::timed_out);
+        end(first, waiter::state::timed_out, now);
         return service::served;
     }
     try {
@@ -448,7 +670,7 @@ waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
         }
         if (!outcome) {
             first.error = outcome.error();
-            end(first, waiter::state::refused);
+            end(first, waiter::state::refused, now);
             return service::served;
         }
         if (!outcome->granted) {
@@ -463,7 +685,9 @@ waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
         line.polling.took(caller::of(line.key(), first.client, first.owner));
     }
     ++line.hand_offs;
-    end(first, waiter::state::granted);
+    line.last_wait = now - first.since;
+    line.waited += line.last_wait;
+    end(first, waiter::state::granted, now);
     return service::served;
 }
 
@@ -517,17 +741,18 @@ std::optional<std::string> waiting_room::verify(instant now) {
     for_each([&](lock_line& line) {
         found += line.queue.size();
         int32_t priority = line.queue.empty() ? 0 : line.queue.front().priority;
-        instant since = start_of_time;
+        instant came = start_of_time;
         for (const waiter& each : line.queue) {
             with_deadline += each.heap_index != not_in_heap ? 1 : 0;
             if (each.how != waiter::state::waiting || each.line != &line) {
                 broken = "somebody in line does not wait there";
             }
-            if (each.priority > priority || (each.priority == priority && each.since < since)) {
+            if (each.priority > priority || (each.priority == priority && each.came < came &&
+                                             line.queue.size() <= search_max)) {
                 broken = "a line is out of order";
             }
             priority = each.priority;
-            since = each.since;
+            came = each.came;
         }
         lock_entry* const entry = _keys.find(line.key(), now);
         if (entry != nullptr && !entry->has(lock_entry::awaited)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "shards/core/keyspace.hh"
 #include "shards/core/lock_line.hh"
 #include "shards/core/lock_policy.hh"
+#include "shards/core/time_histogram.hh"
 #include "shards/core/waiter.hh"
 
 namespace lockkeeper::shards {
@@ -24,6 +26,18 @@ struct waiting_room_options {
     /// Keys with somebody in line, the seats of those who poll included. Beyond it pollers are not
     /// remembered.
     size_t lines_max = 200'000;
+};
+
+/// How long clients have waited in line, by how that ended, and how many stood before each.
+struct wait_times {
+    time_histogram granted{};
+    time_histogram timed_out{};
+    time_histogram cancelled{};
+    time_histogram refused{};
+    /// Number i counts those who found at least 2^i, and less than twice as many, before them; the
+    /// first one those who found nobody or one.
+    std::array<uint64_t, 20> before{};
+    uint64_t sum_before = 0;
 };
 
 /// Everyone who is in line for a lock of this core, and who gets it next. Belongs to a lock_table.
@@ -56,12 +70,16 @@ public:
     bool may_take(const lock_key& key, caller who, instant now);
     /// It was refused, and will perhaps ask again.
     void refused(const lock_key& key, lock_entry* entry, caller who, instant now);
+    /// Releases of this key are told to those who sleep until then.
+    void announced(const lock_key& key);
     /// It was given the lock.
     void took(const lock_key& key, caller who, lock_entry& entry);
     /// The key has come into being in another way.
     void appeared(const lock_key& key, lock_entry& entry);
     /// Released what it does not hold.
     void gave_up(const lock_key& key, uint64_t token, instant now);
+    /// Whether somebody with this token has asked in vain of late.
+    bool polls(const lock_key& key, uint64_t token) const;
     /// When a key that is absent, and that may_take() refused, is to be looked at again.
     std::optional<instant> opens_at(const lock_key& key) const;
 
@@ -79,6 +97,8 @@ public:
             serve_stirred(now);
         }
     }
+    /// Remembers what happens to this key until then, for somebody who looks.
+    void show(const lock_key& key, instant until, instant now);
     /// Something about this key has changed that the table cannot see: its lease.
     void stir(const lock_key& key);
     /// Deadlines, holders that ended, reservations: whatever is due.
@@ -92,6 +112,7 @@ public:
 
     size_t waiters() const { return _waiters; }
     size_t lines() const { return _lines.size(); }
+    const wait_times& waited() const { return _waited; }
     const lock_line* find(const lock_key& key) const;
     lock_line* find(const lock_key& key);
     void for_each(const std::function<void(lock_line&)>& visit);
@@ -105,6 +126,7 @@ public:
     void leaving(lock_entry& entry, reason why, instant now) override;
     void rescheduled(lock_entry& entry, instant now) override;
     void flushing(uint32_t database) override;
+    void held_long(lock_entry& entry, reason why, instant end) override;
 
     /// For tests: says what is broken, or nothing. Only between settle() and the next call.
     std::optional<std::string> verify(instant now);
@@ -113,14 +135,19 @@ private:
     lock_line* open(const lock_key& key, instant now);
     bool close_if_idle(lock_line& line, instant now);
     void stir(lock_line& line);
+    /// Its lock comes free: nobody is to be served, and it is kept for nobody.
+    bool is_open_to_all(const lock_line& line, instant now) const;
     void appeared(lock_line& line, lock_entry& entry);
+    void note_blocker(lock_line& line, lock_entry& entry, instant now);
+    void note_slow_wait(lock_line& line, const waiter& who, waiter::state how, instant now);
+    void note_end(lock_line& line, lock_entry& entry, reason why, instant now);
     void serve_stirred(instant now);
     void serve(lock_line& line, instant now);
     /// The key is free and nobody may have it yet: true, and the line knows when to look again.
     bool keep_free(lock_line& line, instant now, bool lapsed);
     enum class service : uint8_t { served, must_wait, try_soon, needs_lease };
     service serve_first(lock_line& line, instant now);
-    void end(waiter& who, waiter::state how);
+    void end(waiter& who, waiter::state how, instant now);
     void look_again(lock_line& line, instant when);
     static uint64_t hash_of(const lock_key& key);
 
@@ -134,6 +161,7 @@ private:
     due_heap<waiter> _deadlines;
     waiter_list _ended;
     size_t _waiters = 0;
+    wait_times _waited;
 };
 
 }  // namespace lockkeeper::shards

@@ -74,6 +74,12 @@ command_batch greeting(const config::redis_address& address, std::string_view na
     return words;
 }
 
+command_batch login(const config::redis_address& address) {
+    command_batch words;
+    words.add("AUTH", user_of(address), address.password);
+    return words;
+}
+
 std::optional<std::string> greeting_refused(const config::redis_address& address,
                                             std::span<const protocol::reply> replies) {
     if (replies.empty()) {

@@ -16,6 +16,9 @@ namespace lockkeeper::shards {
 /// permit nothing for it.
 command_batch greeting(const config::redis_address& address, std::string_view name);
 
+/// The same user, or another one, on a connection that is there.
+command_batch login(const config::redis_address& address);
+
 /// Why the master does not let us in, in words for an operator and without our password; nothing if
 /// it does. `replies` are those to greeting().
 std::optional<std::string> greeting_refused(const config::redis_address& address,

@@ -37,30 +37,55 @@ void end_lookup(lookup& waiting, ss::future<ss::net::hostent> found) {
     std::move(found).forward_to(std::move(waiting.answer));
 }
 
-}  // namespace
-
-ss::future<tls_trust> load_tls_trust(std::string file) {
-    ss::tls::credentials_builder builder;
-    builder.set_priority_string(tls_versions);
-    if (file.empty()) {
-        co_await builder.set_system_trust();
-        co_return builder.build_certificate_credentials();
-    }
-    auto read = co_await ss::coroutine::as_future(ss::util::read_entire_file_contiguous(file));
+ss::future<ss::sstring> read_pem(tls_file file, std::string_view what) {
+    auto read = co_await ss::coroutine::as_future(ss::util::read_entire_file_contiguous(file.path));
     if (read.failed()) {
         read.ignore_ready_future();
-        throw std::runtime_error(fmt::format("masters.tls_ca {} cannot be read", file));
+        throw std::runtime_error(fmt::format("{} {} cannot be read", file.option, file.path));
     }
-    const auto text = read.get();
-    // GnuTLS takes a file without any, and then trusts nobody.
-    if (std::string_view(text).find("CERTIFICATE-----") == std::string_view::npos) {
-        throw std::runtime_error(fmt::format("masters.tls_ca {} has no certificate", file));
+    auto text = read.get();
+    // GnuTLS takes a file without any authority, and then trusts nobody.
+    if (std::string_view(text).find(fmt::format("{}-----", what)) == std::string_view::npos) {
+        throw std::runtime_error(
+            fmt::format("{} {} has no {}", file.option, file.path,
+                        what == "CERTIFICATE" ? "certificate" : "private key"));
+    }
+    co_return text;
+}
+
+}  // namespace
+
+tls_files tls_files_of(const config::master_options& options) {
+    return {.authorities = {options.tls_ca, "masters.tls_ca"},
+            .certificate = {options.tls_certificate, "masters.tls_certificate"},
+            .key = {options.tls_key, "masters.tls_key"}};
+}
+
+ss::future<tls_trust> load_tls_trust(tls_files from) {
+    const tls_file& ca = from.authorities;
+    ss::tls::credentials_builder builder;
+    builder.set_priority_string(tls_versions);
+    if (ca.path.empty()) {
+        co_await builder.set_system_trust();
+    } else {
+        const auto authorities = co_await read_pem(ca, "CERTIFICATE");
+        try {
+            builder.set_x509_trust(authorities, ss::tls::x509_crt_format::PEM);
+        } catch (const std::exception& problem) {
+            throw std::runtime_error(fmt::format("{} {}: {}", ca.option, ca.path, problem.what()));
+        }
+    }
+    if (!from.certificate.path.empty()) {
+        const auto certificate = co_await read_pem(from.certificate, "CERTIFICATE");
+        const auto key = co_await read_pem(from.key, "PRIVATE KEY");
+        builder.set_x509_key(certificate, key, ss::tls::x509_crt_format::PEM);
     }
     try {
-        builder.set_x509_trust(text, ss::tls::x509_crt_format::PEM);
         co_return builder.build_certificate_credentials();
     } catch (const std::exception& problem) {
-        throw std::runtime_error(fmt::format("masters.tls_ca {}: {}", file, problem.what()));
+        throw std::runtime_error(fmt::format("{} '{}', {} '{}' and {} '{}': {}", ca.option, ca.path,
+                                             from.certificate.option, from.certificate.path,
+                                             from.key.option, from.key.path, problem.what()));
     }
 }
 

@@ -14,17 +14,31 @@
 #include <string_view>
 #include <vector>
 
+#include "config/config.hh"
 #include "config/redis_address.hh"
 
 namespace lockkeeper::shards {
 
 namespace ss = seastar;
 
-/// The authorities by which certificates of masters are judged.
+/// The authorities by which certificates of masters and proxies are judged, and the certificate
+/// that we show them, if we have one.
 using tls_trust = ss::shared_ptr<ss::tls::certificate_credentials>;
 
-/// From a PEM file, or the system's if `file` is empty. Fails with a reason in words.
-ss::future<tls_trust> load_tls_trust(std::string file);
+/// A PEM file, and the option that names it.
+struct tls_file {
+    std::string path{};
+    std::string option{};
+};
+struct tls_files {
+    tls_file authorities{};  ///< none: the system's
+    tls_file certificate{};  ///< none: we are nobody
+    tls_file key{};
+};
+tls_files tls_files_of(const config::master_options& options);
+
+/// Fails with a reason in words.
+ss::future<tls_trust> load_tls_trust(tls_files from);
 
 /// One TCP or TLS connection to a master: bytes in, bytes out, and an end that comes at once. Knows
 /// nothing of Redis. For one use: open, read and write, cut, close. Failures are exceptions.

@@ -25,21 +25,30 @@ namespace {
 constexpr std::string_view unless_admitted =
     "if f[1]~='@RUN' or f[2]~='@CFG' then return {-1} end\n";
 
+// Whose key is it? Ours if it holds the value that comes first, or one of those that come last, if
+// any: under `store: token` a master that missed an exchange may hold an earlier token. What is
+// absent is `false`, and a value that was not sent is nil, which is not the same.
 constexpr std::string_view raise_text =
     "local f=redis.call('HMGET',KEYS[2],'inc','cfg','base',ARGV[2])\n"
     "@ADMITTED"
-    "if redis.call('GET',KEYS[1])~=ARGV[1] then return {0} end\n"
+    "local v=redis.call('GET',KEYS[1])\n"
+    "if v~=ARGV[1] and v~=ARGV[4] and v~=ARGV[5] and v~=ARGV[6] then return {0} end\n"
     "local b=tonumber(f[3])\n"
     "if b+tonumber(f[4] or '0')<tonumber(ARGV[3]) then\n"
     " redis.call('HSET',KEYS[2],ARGV[2],string.format('%.0f',tonumber(ARGV[3])-b))\n"
     "end\n"
     "return {1}";
 
-// Never brings the end of a key nearer: the lease may be valid by an earlier, longer promise.
+// Never brings the end of a key nearer: the lease may be valid by an earlier, longer promise. Puts
+// the first value into its place.
 constexpr std::string_view renew_text =
     "local f=redis.call('HMGET',KEYS[2],'inc','cfg','base')\n"
     "@ADMITTED"
-    "if redis.call('GET',KEYS[1])~=ARGV[1] then return {0} end\n"
+    "local v=redis.call('GET',KEYS[1])\n"
+    "if v~=ARGV[1] then\n"
+    " if v~=ARGV[5] and v~=ARGV[6] and v~=ARGV[7] then return {0} end\n"
+    " redis.call('SET',KEYS[1],ARGV[1],'KEEPTTL')\n"
+    "end\n"
     "if redis.call('PTTL',KEYS[1])<tonumber(ARGV[2]) then redis.call('PEXPIRE',KEYS[1],ARGV[2]) "
     "end\n"
     "if ARGV[4]=='0' then return {1} end\n"
@@ -47,7 +56,9 @@ constexpr std::string_view renew_text =
 
 constexpr std::string_view release_text =
     "-- @RUN\n"
-    "if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end\n"
+    "local v=redis.call('GET',KEYS[1])\n"
+    "if v==ARGV[1] or v==ARGV[2] or v==ARGV[3] or v==ARGV[4] then return redis.call('DEL',KEYS[1]) "
+    "end\n"
     "return 0";
 
 constexpr std::string_view pend_text =

@@ -47,6 +47,14 @@ ss::future<> basic_master_set<Clock>::stop() {
 }
 
 template <typename Clock>
+void basic_master_set<Clock>::change_credentials(const config::stripe_options& stripe,
+                                                 const config::master_options& options) {
+    for (std::size_t i = 0; i != _masters.size(); ++i) {
+        _masters[i]->change_credentials(stripe.masters.at(i), options);
+    }
+}
+
+template <typename Clock>
 std::vector<master*> basic_master_set<Clock>::all() {
     std::vector<master*> masters;
     for (auto& one : _masters) {

@@ -25,6 +25,10 @@ public:
     void request_stop();
     ss::future<> stop();
 
+    /// Of the same masters, in the same order.
+    void change_credentials(const config::stripe_options& stripe,
+                            const config::master_options& options);
+
     const std::string& stripe() const { return _stripe; }
     std::size_t size() const { return _masters.size(); }
     master& at(std::size_t index) { return *_masters.at(index); }

@@ -103,6 +103,48 @@ void basic_redis_master<Clock>::reconnect(std::string why) {
 }
 
 template <typename Clock>
+void basic_redis_master<Clock>::change_credentials(const config::redis_address& address,
+                                                   const config::master_options& masters) {
+    const bool is_other_user =
+        _options.address.user != address.user || _options.address.password != address.password;
+    _options.address.user = address.user;
+    _options.address.password = address.password;
+    _options.address.password_reference = address.password_reference;
+    _options.masters.tls_ca = masters.tls_ca;
+    _options.masters.tls_certificate = masters.tls_certificate;
+    _options.masters.tls_key = masters.tls_key;
+    _trust = {};
+    ++_certificates;
+    if (is_other_user) {
+        ++_credentials;
+        log_in_again();
+    }
+}
+
+/// A connection needs no other one for that: Redis changes whose it is, and forgets nothing else.
+template <typename Clock>
+void basic_redis_master<Clock>::log_in_again() {
+    if (_connected && !_options.address.password.empty()) {
+        background(_gate, log, "logging in anew", [this] { return log_in(); });
+    }
+}
+
+template <typename Clock>
+ss::future<> basic_redis_master<Clock>::log_in() {
+    const auto answer = co_await expect(login(_options.address), std::nullopt);
+    if (!answer) {
+        co_return;  // the next connection begins with it
+    }
+    if (answer->replies.front().is_error()) {
+        log.warn("{}: master {} does not take the new credentials: {}; the connection stays",
+                 _options.name, _options.address.show(),
+                 protocol::sanitised(answer->replies.front().text(), shown_bytes_max));
+        co_return;
+    }
+    log.info("{}: logged in anew at master {}", _options.name, _options.address.show());
+}
+
+template <typename Clock>
 ss::future<master_result> basic_redis_master<Clock>::expect(const command_batch& commands,
                                                             std::optional<milliseconds> timeout) {
     enqueue(commands.bytes());
@@ -179,9 +221,9 @@ ss::future<> basic_redis_master<Clock>::live() {
 
 template <typename Clock>
 ss::future<> basic_redis_master<Clock>::open() {
-    if (_options.address.tls && !_trust) {
-        _stage = "reading the certificates of authorities";
-        _trust = co_await load_tls_trust(_options.masters.tls_ca);
+    if (_options.address.tls) {
+        _stage = "reading certificates";
+        co_await read_certificates();
         if (_ended) {
             co_return;
         }
@@ -195,8 +237,34 @@ ss::future<> basic_redis_master<Clock>::open() {
     _stage = "the greeting";
 }
 
+/// Files are read for each connection, because certificates are replaced before they expire; those
+/// of the system's authorities once, for they are many.
+template <typename Clock>
+ss::future<> basic_redis_master<Clock>::read_certificates() {
+    const auto& files = _options.masters;
+    if (_trust && files.tls_ca.empty() && files.tls_certificate.empty()) {
+        co_return;
+    }
+    const auto edition = _certificates;
+    auto read = co_await ss::coroutine::as_future(load_tls_trust(tls_files_of(files)));
+    if (edition != _certificates) {
+        read.ignore_ready_future();
+        throw std::runtime_error("there are other certificates now");
+    }
+    if (!read.failed()) {
+        _trust = read.get();
+        co_return;
+    }
+    if (!_trust) {
+        std::rethrow_exception(read.get_exception());
+    }
+    log.warn("{}: {}; the certificates from before stay in use", _options.name,
+             text_of(read.get_exception()));
+}
+
 template <typename Clock>
 ss::future<> basic_redis_master<Clock>::greet() {
+    const uint64_t credentials = _credentials;
     const auto answer = co_await expect(greeting(_options.address, _options.name), std::nullopt);
     if (_ended || !answer) {
         co_return;  // whoever ended it has said why
@@ -206,6 +274,9 @@ ss::future<> basic_redis_master<Clock>::greet() {
         co_return;
     }
     welcome();
+    if (credentials != _credentials) {
+        log_in_again();  // they have changed meanwhile
+    }
 }
 
 template <typename Clock>

@@ -68,6 +68,10 @@ public:
 
     ss::future<master_result> send(const command_batch& commands, send_options how) override;
     void reconnect(std::string why) override;
+    /// Other credentials and certificates, from now on. A connection that is there stays: it logs
+    /// in anew, between two requests, and is as good as before if that is refused.
+    void change_credentials(const config::redis_address& address,
+                            const config::master_options& masters);
     bool is_connected() const override { return _connected; }
     link_generation generation() const override { return _generation; }
     uint32_t index() const override { return _options.index; }
@@ -79,7 +83,10 @@ private:
     ss::future<> run();
     ss::future<> live();
     ss::future<> open();
+    ss::future<> read_certificates();
     ss::future<> greet();
+    void log_in_again();
+    ss::future<> log_in();
     ss::future<> read_loop();
     ss::future<> read_replies();
     ss::future<> write_loop();
@@ -116,6 +123,8 @@ private:
     std::optional<typename Clock::time_point> _overdue;
 
     // Over all of them.
+    uint64_t _credentials = 0;   ///< grows when there are others
+    uint64_t _certificates = 0;  ///< likewise
     link_generation _generation{};
     std::size_t _attempts = 0;  ///< since the last connection
     instant _since;

@@ -17,6 +17,7 @@ void round_trips::record(std::chrono::nanoseconds taken) {
     _smoothed = _count == 0 ? nanoseconds : _smoothed + (nanoseconds - _smoothed) / smoothing;
     ++_count;
     const auto microseconds = static_cast<uint64_t>(nanoseconds) / 1'000;
+    _sum_us += static_cast<int64_t>(microseconds);
     ++_histogram[std::min<std::size_t>(std::bit_width(microseconds), buckets - 1)];
 }
 

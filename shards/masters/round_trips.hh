@@ -22,9 +22,11 @@ public:
     /// The bound of the bucket that the given share (0 to 1) of all answers lies within.
     std::chrono::microseconds within(double share) const;
     const std::array<uint64_t, buckets>& histogram() const { return _histogram; }
+    std::chrono::microseconds sum() const { return std::chrono::microseconds(_sum_us); }
 
 private:
     uint64_t _count = 0;
+    int64_t _sum_us = 0;
     int64_t _smoothed = 0;
     std::array<uint64_t, buckets> _histogram{};
 };

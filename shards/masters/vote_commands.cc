@@ -62,6 +62,28 @@ std::optional<vote_answers> answers_of(const reply& exec) {
     return vote_answers{.head = items[0].items(), .set = &items[1], .count = &items[2]};
 }
 
+/// Of a vote without a transaction; what scripts answer begins with a number.
+bool is_head(const reply& answer) {
+    return answer.kind() == reply_kind::array && answer.items().size() == 2 &&
+           (answer.items()[0].kind() == reply_kind::bulk || answer.items()[0].is_null());
+}
+
+bool is_head_of(const reply& head, const incarnation& admitted) {
+    return is_head(head) && is_text(head.items()[0], admitted.run_id) &&
+           is_text(head.items()[1], admitted.fingerprint);
+}
+
+/// A script of ours with what it is told; values that are ours as well come last.
+template <typename... Words>
+void write_script(protocol::output& out, other_values also, const Words&... words) {
+    protocol::command_writer command(out, 1 + sizeof...(words) + also.size());
+    command.add("EVALSHA");
+    (command.add(words), ...);
+    for (const std::string& each : also) {
+        command.add(each);
+    }
+}
+
 bool is_admitted(const vote_answers& answers, const incarnation& admitted) {
     return is_text(answers.head[0], admitted.run_id) &&
            is_text(answers.head[1], admitted.fingerprint);
@@ -73,6 +95,7 @@ stripe_keys::stripe_keys(std::string_view stripe) {
     const std::string start = "lk:{" + std::string(stripe) + "}:";
     fence = start + "fence";
     horizon = start + "horizon";
+    proxies = start + "proxies";
 }
 
 // ---- The vote
@@ -102,21 +125,27 @@ vote read_vote(const reply& exec, const incarnation& admitted, uint32_t block) {
     return vote::granted(*base + *count);
 }
 
-void write_plain_vote(protocol::output& out, std::string_view key, std::string_view value,
-                      milliseconds length) {
-    write_command(out, "SET", key, value, "NX", "PX", length.count());
+void write_plain_vote(protocol::output& out, const vote_question& question) {
+    write_command(out, "SET", question.key, question.value, "NX", "PX", question.length.count());
+    write_command(out, "HMGET", question.fence_key, "inc", "cfg");
 }
 
-vote read_plain_vote(const reply& answer) {
-    if (answer.is_ok()) {
+vote read_plain_vote(const reply& set, const reply& head, const incarnation& admitted) {
+    if (!is_head_of(head, admitted)) {
+        return vote::refused();
+    }
+    if (set.is_ok()) {
         return vote::granted(0);
     }
-    return answer.is_null() ? vote::busy() : vote::refused();
+    return set.is_null() ? vote::busy() : vote::refused();
 }
 
 bool shows_other_incarnation(const reply& answer, const incarnation& admitted) {
     if (answer.error_code() == "NOSCRIPT" || verdict_of(answer) == -1) {
         return true;
+    }
+    if (is_head(answer)) {
+        return !is_head_of(answer, admitted);
     }
     const auto answers = answers_of(answer);
     return answers && !is_admitted(*answers, admitted);
@@ -149,8 +178,8 @@ std::optional<look_answer> read_look(const reply& pttl, const reply& get) {
 
 void write_raise(protocol::output& out, const loaded_scripts& scripts,
                  const raise_question& question) {
-    write_command(out, "EVALSHA", scripts[master_script::raise], 2, question.key,
-                  question.fence_key, question.value, question.slot, question.to);
+    write_script(out, question.also, scripts[master_script::raise], 2, question.key,
+                 question.fence_key, question.value, question.slot, question.to);
 }
 
 bool read_raise(const reply& answer) {
@@ -159,9 +188,9 @@ bool read_raise(const reply& answer) {
 
 void write_renew(protocol::output& out, const loaded_scripts& scripts,
                  const renew_question& question) {
-    write_command(out, "EVALSHA", scripts[master_script::renew], 2, question.key,
-                  question.fence_key, question.value, question.length.count(), question.slot,
-                  question.block);
+    write_script(out, question.also, scripts[master_script::renew], 2, question.key,
+                 question.fence_key, question.value, question.length.count(), question.slot,
+                 question.block);
 }
 
 renewal_answer read_renew(const reply& answer, uint32_t block) {
@@ -183,8 +212,8 @@ renewal_answer read_renew(const reply& answer, uint32_t block) {
 }
 
 void write_release(protocol::output& out, const loaded_scripts& scripts, std::string_view key,
-                   std::string_view value) {
-    write_command(out, "EVALSHA", scripts[master_script::release], 1, key, value);
+                   std::string_view value, other_values also) {
+    write_script(out, also, scripts[master_script::release], 1, key, value);
 }
 
 std::optional<bool> read_release(const reply& answer) {

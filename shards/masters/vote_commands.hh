@@ -27,6 +27,7 @@ struct stripe_keys {
 
     std::string fence;    ///< the fence table: master_scripts.cc
     std::string horizon;  ///< the mark: lease_horizon.hh
+    std::string proxies;  ///< a hash of the proxies' cards: proxy_registry.hh
 };
 
 /// SHA-1s of the scripts of one incarnation, as SCRIPT LOAD answered them.
@@ -64,12 +65,17 @@ void write_vote(protocol::output& out, const vote_question& question);
 /// `exec` is the last of the five replies, and says everything: an error before it makes EXEC fail.
 vote read_vote(const protocol::reply& exec, const incarnation& admitted, uint32_t block);
 
-/// Without fences, one command. Whether the master has forgotten its keys is seen at handshakes
-/// only: after a FLUSHALL its votes are worth nothing, and nobody notices.
-inline constexpr uint32_t plain_vote_commands = 1;
-void write_plain_vote(protocol::output& out, std::string_view key, std::string_view value,
-                      std::chrono::milliseconds length);
-vote read_plain_vote(const protocol::reply& reply);
+/// Without fences, and so without a transaction:
+///
+///     SET <key> <value> NX PX <ms>
+///     HMGET <fence> inc cfg
+///
+/// In this order. What the second one finds was there when the key was set: a master that forgets
+/// its keys forgets that it was admitted as well, and is not admitted again at once.
+inline constexpr uint32_t plain_vote_commands = 2;
+void write_plain_vote(protocol::output& out, const vote_question& question);
+vote read_plain_vote(const protocol::reply& set, const protocol::reply& head,
+                     const incarnation& admitted);
 
 /// True if an answer to a vote, a raise, a renewal or a mark says that the master is not the
 /// incarnation that was admitted, or does not know our scripts: admission::on_vote_refused.
@@ -90,12 +96,16 @@ std::optional<look_answer> read_look(const protocol::reply& pttl, const protocol
 
 // ---- Scripts; one command each
 
+/// Values that are ours as well: a few.
+using other_values = std::span<const std::string>;
+
 struct raise_question {
     std::string_view key;
     std::string_view value;
     std::string_view fence_key;
     uint32_t slot = 0;
     uint64_t to = 0;
+    other_values also{};
 };
 void write_raise(protocol::output& out, const loaded_scripts& scripts,
                  const raise_question& question);
@@ -109,13 +119,14 @@ struct renew_question {
     std::chrono::milliseconds length;
     uint32_t slot = 0;
     uint32_t block = 0;  ///< 0: no fences
+    other_values also{};
 };
 void write_renew(protocol::output& out, const loaded_scripts& scripts,
                  const renew_question& question);
 renewal_answer read_renew(const protocol::reply& reply, uint32_t block);
 
 void write_release(protocol::output& out, const loaded_scripts& scripts, std::string_view key,
-                   std::string_view value);
+                   std::string_view value, other_values also = {});
 /// True if it was ours until now, false if not; nothing if that is not known.
 std::optional<bool> read_release(const protocol::reply& reply);
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Locks while masters, proxies, clients and the wires between them fail.
 
-Three real masters, two proxies that reach them over wires which can be cut, and clients that take, extend, release and
-abandon locks of a few keys. Faults follow one another, drawn from a seed. What the clients saw is checked by
+Three real masters, proxies that reach them over wires which can be cut, and clients that take, extend, release and
+abandon locks of a few keys: two proxies that know nothing of each other, and three that are linked, by wires which can
+be cut, too. Faults follow one another, drawn from a seed. What the clients saw is checked by
 lock_history: nobody holds a lock that somebody else has, and fences grow. When the faults are over, everybody must get
 every lock again. A run in which nobody noticed any fault fails.
 
@@ -33,14 +34,18 @@ LEASES = f"leases: {{max_ttl: {LONGEST_LEASE}s, slack: 300ms, untimed: 1s}}\n"
 
 
 class Proxy:
-    """One that can be killed and started again."""
+    """One that can be killed and started again. `door`: a relay, by which the other proxies come to it."""
 
-    def __init__(self, relays):
-        self.config = stripe_of(relays) + LEASES
+    def __init__(self, relays, door=None):
+        self.config, self.door = stripe_of(relays) + LEASES, door
+        if door:
+            self.config += f"proxies: {{secret: a secret of all proxies, advertise: '127.0.0.1:{door.port}'}}\n"
         self.start()
 
     def start(self):
         self.server = Lockkeeper(cores=1, config=self.config)
+        if self.door:
+            self.door.target = self.server.port
         self.server.wait_until_ready()
 
     @property
@@ -116,7 +121,7 @@ class Worker(threading.Thread):
 class World:
     """Masters, proxies and workers, and the faults that can befall them. Each ends with everything whole again."""
 
-    def __init__(self, test, seed):
+    def __init__(self, test, seed, linked):
         self.test = test
         self.random = random.Random(seed)
         self.masters = [test.enterContext(Master("--enable-debug-command", "yes", clock=SteppedClock()))
@@ -124,8 +129,10 @@ class World:
         self.proxies = []
         self.relays = [test.enterContext(Relay(master.port, lambda: [proxy.pid for proxy in self.proxies]))
                        for master in self.masters]
-        for _ in range(2):
-            self.proxies.append(Proxy(self.relays))
+        self.doors = [test.enterContext(Relay(0, lambda: [proxy.pid for proxy in self.proxies]))
+                      for _ in range(3 if linked else 0)]
+        for door in self.doors or [None, None]:
+            self.proxies.append(Proxy(self.relays, door))
         self.over = threading.Event()
         self.workers = [Worker(self, number, seed) for number in range(10)]
         self.wait_for_votes(2)
@@ -137,7 +144,10 @@ class World:
                            for proxy in self.proxies)
             except (OSError, AttributeError, TypeError):
                 return False
-        wait_until(vote, f"{least} masters vote at all proxies")
+        try:
+            wait_until(vote, f"{least} masters vote at all proxies")
+        except AssertionError as never:
+            raise AssertionError(f"{never}: {[proxy.masters() for proxy in self.proxies]}") from never
 
     def pause(self, least=0.05, most=1.0):
         time.sleep(self.random.uniform(least, most))
@@ -241,6 +251,27 @@ class World:
         self.pause(1.2, 1.5)  # it is asked for its time once a second
         self.wait_for_votes(3)
 
+    def link_is_cut(self):
+        """Nobody is told: what one proxy says to another is lost, or what it hears from it, or both."""
+        door = self.random.choice(self.doors)
+        directions = self.random.choice((["requests"], ["replies"], ["requests", "replies"]))
+        for proxy in self.proxies:
+            if proxy.door is not door:
+                door.cut(proxy.pid, *directions)
+        self.pause(0.1, 5.0)
+        door.heal()
+
+    def links_are_reset(self):
+        for _ in range(self.random.randrange(3, 12)):
+            self.random.choice(self.doors).reset()
+            self.pause(0.01, 0.3)
+
+    def proxy_is_stopped(self):
+        proxy = self.random.choice(self.proxies)
+        proxy.stop()
+        proxy.start()
+
+    LINK_FAULTS = [link_is_cut, links_are_reset, proxy_is_stopped]
     FAULTS = [master_crashes, master_freezes, majority_freezes, master_is_flushed, proxy_is_cut_off, replies_are_lost,
               connections_are_reset, proxy_crashes, proxy_is_paused, master_becomes_a_replica, master_begins_to_evict,
               master_is_busy, scripts_and_clients_are_dropped, all_masters_crash, clock_of_a_master_jumps]
@@ -253,7 +284,8 @@ class World:
         done, end = [], time.monotonic() + SECONDS
         try:
             while time.monotonic() < end:
-                fault = self.random.choice(self.FAULTS)
+                faults = self.FAULTS + self.LINK_FAULTS * 3 if self.doors else self.FAULTS
+                fault = self.random.choice(faults)
                 fault(self)
                 done.append(fault.__name__)
                 self.pause(0.1, 0.8)
@@ -275,9 +307,15 @@ class World:
 
 class Chaos(unittest.TestCase):
     def test_locks_hold_while_all_else_fails(self):
+        self.survive(linked=False)
+
+    def test_locks_of_linked_proxies_hold_while_all_else_fails(self):
+        self.survive(linked=True)
+
+    def survive(self, linked):
         for seed in SEEDS:
             with self.subTest(f"CHAOS_SEEDS={seed} CHAOS_SECONDS={SECONDS:g}"):
-                world = World(self, seed)
+                world = World(self, seed, linked)
                 try:
                     faults = world.run()
                     world.everybody_is_served_again()

@@ -23,6 +23,21 @@ def wait_until(condition, what):
     return value
 
 
+def proxies_of(client):
+    """LK.PROXIES by address."""
+    seen = {}
+    for each in client.call("LK.PROXIES"):
+        fields = {name.decode(): value for name, value in as_map(each).items()}
+        seen[fields["address"].decode()] = {
+            name: value.decode() if isinstance(value, bytes) else value for name, value in fields.items()}
+    return seen
+
+
+def states_of(client):
+    """Of its links to the other proxies, and "self"."""
+    return sorted(each["link"] for each in proxies_of(client).values())
+
+
 class SteppedClock:
     """The wall clock of one master: the real one, and so many milliseconds more."""
 

@@ -33,6 +33,105 @@ class FleetCase(unittest.TestCase):
         return [master.call(*command) for master in self.masters]
 
 
+class Promises(FleetCase):
+    """What is told of a lock never ends after what a majority of the masters holds."""
+
+    def test_a_lock_that_is_made_longer_is_told_of_when_the_masters_hold_it_so_long(self):
+        client = self.client(self.proxy("leases: {max_ttl: 10m}\n"))
+        longer = {"mine": ("me", ()), "shared": ("other", ("SHARED",))}
+        for key, (_, mode) in longer.items():
+            self.assertEqual(client.call("LK.ACQUIRE", key, "me", *mode, "TTL", 20_000)[2], 1)
+        for master in self.masters[:2]:
+            master.freeze()
+        try:
+            for key, (owner, mode) in longer.items():
+                self.assertEqual(client.call("LK.ACQUIRE", key, owner, *mode, "TTL", 500_000), NO_QUORUM)
+                holders = [as_map(each) for each in client.call("LK.HOLDERS", key)]
+                self.assertEqual([(each[b"owner"], each[b"holds"]) for each in holders], [(b"me", 1)])
+        finally:
+            for master in self.masters[:2]:
+                master.thaw()
+
+    def test_who_waited_for_a_longer_share_of_a_lock_is_told_when_the_masters_hold_it(self):
+        proxy = self.proxy("leases: {max_ttl: 10m}\n")
+        writer, first, second = (self.client(proxy) for _ in range(3))
+        writer.call("LK.ACQUIRE", "k", "writer", "TTL", 20_000)
+        for number, (client, ttl) in enumerate(((first, 15_000), (second, 500_000)), 1):
+            client.send("LK.ACQUIRE", "k", f"reader{number}", "SHARED", "TTL", ttl, "WAIT", 0)
+            wait_until(lambda: len(writer.call("LK.WAITERS", "k")) == number, "it is in line")
+        self.assertEqual(writer.call("LK.RELEASE", "k", "writer"), 0)
+        for client, ttl in ((first, 15_000), (second, 500_000)):
+            self.assertTrue(ttl / 2 < client.read()[1] <= ttl)
+        wait_until(lambda: sum(each > 400_000 for each in self.on_masters("PTTL", "k")) >= 2, "a majority holds it")
+
+
+RELEASE = "if redis.call('get',KEYS[1]) == ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end"
+
+
+class Tokens(FleetCase):
+    """Policy `store: token`: some clients still talk to the masters."""
+
+    POLICY = SHORT_LEASES + "policies: [{keys: 'shared:*', store: token}]\n"
+
+    def all_hold(self, key, value):
+        wait_until(lambda: self.on_masters("GET", key) == [value] * 3, f"all masters hold {value}")
+
+    def test_masters_hold_the_token_of_the_client(self):
+        client = self.client(self.proxy(self.POLICY))
+        self.assertEqual(client.call("SET", "shared:k", "me", "NX", "PX", 1000), "OK")
+        self.assertEqual(client.call("SET", "other:k", "me", "NX", "PX", 1000), "OK")
+        self.all_hold("shared:k", b"me")
+        self.assertNotIn(b"me", self.on_masters("GET", "other:k"))
+        self.assertEqual(client.call("EVAL", RELEASE, 1, "shared:k", "me"), 1)
+        wait_until(lambda: self.on_masters("EXISTS", "shared:k") == [0, 0, 0], "all have let it go")
+
+    def test_a_hand_off_exchanges_the_token(self):
+        proxy = self.proxy(self.POLICY)
+        clients = [self.client(proxy) for _ in range(4)]
+        fences = [clients[0].call("LK.ACQUIRE", "shared:k", "owner0", "TTL", 1500)[0]]
+        for number, client in enumerate(clients[1:], 1):
+            client.send("LK.ACQUIRE", "shared:k", f"owner{number}", "TTL", 1500, "WAIT", 0)
+            wait_until(lambda n=number: len(clients[0].call("LK.WAITERS", "shared:k")) == n, "in line")
+        for number, client in enumerate(clients[1:], 1):
+            clients[number - 1].call("LK.RELEASE", "shared:k", f"owner{number - 1}")
+            fences.append(client.read()[0])
+            self.all_hold("shared:k", f"owner{number}".encode())
+            # A late release of the one before, sent around the proxy, frees nothing.
+            late = self.on_masters("EVAL", RELEASE, 1, "shared:k", f"owner{number - 1}")
+            self.assertEqual(late, [0, 0, 0])
+        self.assertEqual(fences, sorted(set(fences)))
+
+    def test_a_release_around_the_proxy_frees_the_lock(self):
+        client = self.client(self.proxy(self.POLICY))
+        # It lives on renewals, so its loss is noticed long before its end.
+        self.assertGreater(client.call("LK.ACQUIRE", "shared:k", "me")[0], 0)
+        self.all_hold("shared:k", b"me")
+        self.assertEqual(self.on_masters("EVAL", RELEASE, 1, "shared:k", "me"), [1, 1, 1])
+        self.assertEqual(self.on_masters("SET", "shared:k", "direct", "NX", "PX", 60000), ["OK"] * 3)
+        wait_until(lambda: client.call("LK.HOLDERS", "shared:k") == [], "the proxy has noticed")
+        self.assertEqual(self.on_masters("GET", "shared:k"), [b"direct"] * 3)
+        self.assertIsNone(client.call("SET", "shared:k", "me", "NX", "PX", 1000))
+
+
+class NoFences(FleetCase):
+    MORE = "leases: {max_ttl: 2s, slack: 200ms, untimed: 1s, fences: false}\n"
+
+    def test_locks_without_fences_exclude_each_other(self):
+        one, two = (self.client(self.proxy(self.MORE)) for _ in range(2))
+        self.assertEqual(one.call("LK.ACQUIRE", "k", "one", "TTL", 1000)[0], 0)
+        self.assertIsNone(two.call("SET", "k", "two", "NX", "PX", 1000))
+        self.assertEqual(one.call("LK.RELEASE", "k", "one"), 0)
+        wait_until(lambda: two.call("SET", "k", "two", "NX", "PX", 1000) == "OK", "free for the other")
+        self.assertEqual(self.on_masters("HLEN", "lk:{main}:fence"), [5] * 3, "no counters")
+
+    def test_a_master_that_was_flushed_does_not_vote(self):
+        proxy = self.proxy(self.MORE)
+        client = self.client(proxy)
+        self.masters[0].call("FLUSHALL")
+        client.call("SET", "k", "me", "NX", "PX", 1000)
+        wait_until(lambda: state_of(proxy, self.masters[0]) != "admitted", "its vote was refused")
+
+
 class OneProxy(FleetCase):
     def test_all_masters_hold_a_lock_until_it_is_released(self):
         for cores in (1, 2):
@@ -46,6 +145,17 @@ class OneProxy(FleetCase):
             self.assertEqual(client.call("GET", "k"), b"me")
             self.assertEqual(client.call("DEL", "k"), 1)
             wait_until(lambda: self.on_masters("EXISTS", "k") == [0, 0, 0], "all have let it go")
+
+    def test_a_key_that_is_polled_is_not_fetched_anew_for_each_of_them(self):
+        client = self.client(self.proxy())
+        self.assertEqual(client.call("SET", "k", "0", "NX", "PX", 1500), "OK")
+        before, sections = [master.commands() for master in self.masters], 300
+        for number in range(1, sections + 1):
+            attempt = encode("SET", "k", str(number), "NX", "PX", 1500)
+            client.send_bytes(attempt + encode("EVAL", RELEASE, 1, "k", str(number - 1)) + attempt)
+            self.assertEqual([client.read() for _ in range(3)], [None, 1, "OK"])
+        for master, count in zip(self.masters, before):
+            self.assertLess(master.commands() - count, 3 * sections)  # ten for each of them otherwise
 
     def test_info_tells_of_rounds_and_leases(self):
         client = self.client(self.proxy(cores=2))

@@ -350,7 +350,7 @@ class Commands(WithServer):
             # Channels of shards are no keys; Redis counts them in because a cluster routes by them.
             channels = {b"spublish", b"ssubscribe", b"sunsubscribe"}
             # Their subcommands have the flags in Redis, one by one.
-            containers = {b"client", b"config", b"pubsub", b"script", b"command", b"cluster"}
+            containers = {b"acl", b"client", b"config", b"pubsub", b"script", b"command", b"cluster", b"slowlog"}
             compared = ("write", "readonly", "blocking", "pubsub", "movablekeys", "noscript")
             for name in client.call("COMMAND", "LIST"):
                 if name in newer | channels or name.startswith(b"lk."):
@@ -419,7 +419,7 @@ class SameAsRedis(unittest.TestCase):
 
     def test_every_command_with_subcommands_explains_them(self):
         with Lockkeeper(cores=1) as ours, Client(ours.port) as client:
-            for command in ("CLIENT", "COMMAND", "CONFIG", "PUBSUB", "SCRIPT"):
+            for command in ("CLIENT", "COMMAND", "CONFIG", "PUBSUB", "SCRIPT", "SLOWLOG", "LK.SLOWLOG"):
                 lines = client.call(command, "HELP")
                 self.assertEqual(lines[0], f"{command} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
                 self.assertEqual(lines[-2:], ["HELP", "    Print this help."])

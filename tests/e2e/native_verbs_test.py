@@ -481,6 +481,14 @@ policies:
         until(lambda: b"id=%d " % number not in self.one.call("CLIENT", "LIST"), "the client has left")
         until(lambda: self.one.call("EXISTS", "renew:a") == 0, "its lock ends with its TTL")
 
+    def test_a_renewed_lock_ends_with_its_client_however_it_was_taken(self):
+        holder = self.client()
+        holder.call("MULTI")
+        holder.call("SET", "renew:b", "me", "NX", "PX", 200)
+        self.assertEqual(holder.call("EXEC"), ["OK"])
+        holder.close()
+        until(lambda: self.one.call("EXISTS", "renew:b") == 0, "its lock ends with its TTL")
+
     def test_a_lock_is_held_no_longer_than_max_hold(self):
         holder = self.client(resp3=True)
         fence, ttl, _ = holder.call("LK.ACQUIRE", "hold:a", "me")

@@ -1,5 +1,6 @@
 """Clients that wait by asking again and again: parked, in the order of their seats, or at least not starved."""
 
+import select
 import threading
 import time
 import unittest
@@ -110,10 +111,10 @@ policies:
 
     def test_who_leaves_leaves_the_line(self):
         self.take("k")
-        gone = self.park("k", "gone")
-        poller = self.park("k", "poller")
+        gone = self.park("k", "one who leaves")
+        poller = self.park("k", "one who stays")
         gone.close()
-        self.wait_for_queue("k", "poller")
+        self.wait_for_queue("k", "one who stays")
         self.drop("k")
         self.assertEqual(poller.read(), "OK")
 
@@ -139,6 +140,31 @@ policies:
             self.assertEqual(self.control.call("GET", key), b"poller" if won == "OK" else None)
             self.control.call("DEL", key)
 
+    def test_one_that_comes_back_has_its_place_again(self):
+        self.take("k")
+        first, second = self.park("k", "first"), self.park("k", "second")
+        first.send("PING")
+        self.assertEqual([first.read(), first.read()], [None, "PONG"])
+        third = self.in_line("k", "third")
+        first.send("SET", "k", "first", "NX", "PX", MINUTE)
+        self.wait_for_queue("k", "first", "second", "third")
+        for owner, poller in (("holder", first), ("first", second)):
+            self.drop("k", owner)
+            self.assertEqual(poller.read(), "OK")
+        self.drop("k", "second")
+        self.assert_granted(third.read())
+
+    def test_one_that_was_served_comes_behind_those_who_were_sent_away(self):
+        self.take("k")
+        served, sent_away = self.park("k", "served"), self.park("k", "sent away")
+        self.drop("k")
+        self.assertEqual(served.read(), "OK")
+        sent_away.send("PING")
+        self.assertEqual([sent_away.read(), sent_away.read()], [None, "PONG"])
+        self.park("k", "served before", client=served)
+        sent_away.send("SET", "k", "sent away", "NX", "PX", MINUTE)
+        self.wait_for_queue("k", "sent away", "served before")
+
     def test_many_pollers_get_it_one_after_the_other(self):
         self.take("k")
         pollers = [self.park("k", f"poller {number}") for number in range(30)]
@@ -150,6 +176,93 @@ policies:
 
 
 class ParkedOnOneCore(Parked):
+    cores = 1
+
+
+class ParkedScripts(NativeCase):
+    """Scripts that only take a lock are held back as SET NX is."""
+
+    config = Parked.config
+    # Script, the arguments of one who wants the lock, and the replies that tell it: granted, refused.
+    TRIES = (
+        ("96da70f7", lambda token: [token, MINUTE], 1, 0),  # node-redlock 5
+        ("d01fb69e", lambda token: [token, MINUTE], 1, 0),  # node-redlock 4
+        ("862f31bf", lambda token: [token, MINUTE], "OK", None),  # node-redlock 2
+        ("a08c9c69", lambda token: [token, 60], "OK", None),  # Laravel
+        ("175897a4", lambda token: [token, MINUTE], 1, None),  # Spring Integration
+        ("80a1b5f2", lambda token: [token, len(token), MINUTE], "OK", None),  # bsm/redislock 0.9
+        ("eb0c00d9", lambda token: [token, len(token), MINUTE], "OK", None),  # bsm/redislock 0.10
+        ("ceb2b206", lambda token: [token, MINUTE, "yes"], "OK", None),  # redlock-rb
+    )
+    RENEWING = ("175897a4", "80a1b5f2", "eb0c00d9", "ceb2b206")
+
+    def each(self):
+        for number, (script, arguments, granted, refused) in enumerate(self.TRIES):
+            with self.subTest(script=script):
+                yield f"k{number}", script, lambda key, token, s=script, a=arguments: (
+                    "EVALSHA", SHA[s], 1, key, *a(token)), granted, refused
+
+    def test_a_try_gets_the_lock_when_it_comes_free(self):
+        for key, _, words, granted, _ in self.each():
+            self.assertEqual(self.control.call(*words(key, "holder")), granted)
+            poller = self.client()
+            poller.send(*words(key, "poller"))
+            self.wait_for_queue(key, "poller")
+            self.assertEqual(self.waiters(key)[0]["kind"], "parked")
+            self.assertEqual(self.control.call("EVAL", COMPARE_AND_DELETE, 1, key, "holder"), 1)
+            self.assertEqual(poller.read(), granted)
+            self.assertEqual(self.control.call("GET", key), b"poller")
+            self.assertTrue(0 < self.control.call("PTTL", key) <= MINUTE)
+
+    def test_one_who_says_something_else_is_refused_in_the_words_of_its_script(self):
+        for key, _, words, _, refused in self.each():
+            self.control.call(*words(key, "holder"))
+            poller = self.client()
+            poller.send(*words(key, "poller"))
+            self.wait_for_queue(key, "poller")
+            poller.send("PING")
+            self.assertEqual([poller.read(), poller.read()], [refused, "PONG"])
+            self.assertEqual(self.queue(key), [])
+
+    def test_it_is_not_held_back_for_longer_than_the_policy_says(self):
+        for key, _, words, _, refused in self.each():
+            self.control.call(*words("short:" + key, "holder"))
+            self.assertEqual(self.control.call(*words("short:" + key, "poller")), refused)
+
+    def test_who_has_it_and_renews_it_waits_for_nobody(self):
+        for key, script, words, granted, _ in self.each():
+            if script not in self.RENEWING:
+                continue
+            holder = self.client()
+            self.assertEqual(holder.call(*words(key, "holder")), granted)
+            self.control.call("PEXPIRE", key, MINUTE // 2)
+            holder.send(*words(key, "holder"))
+            while not select.select([holder.socket], [], [], 0)[0]:
+                self.assertEqual(self.queue(key), [])
+            self.assertEqual(holder.read(), granted)
+            self.assertGreater(self.control.call("PTTL", key), MINUTE // 2)
+
+    def test_what_says_more_than_that_is_answered_at_once(self):
+        self.control.call("SET", "k", "holder", "PX", MINUTE)
+        self.assertIsNone(self.control.call("EVALSHA", SHA["ceb2b206"], 1, "k", "poller", MINUTE, "no"))
+        self.assertEqual(self.control.call("EVALSHA", SHA["96da70f7"], 2, "k", "l", "poller", MINUTE), 0)
+        self.control.send_bytes(encode("MULTI") + encode("EVALSHA", SHA["96da70f7"], 1, "k", "x", MINUTE) + encode("EXEC"))
+        self.assertEqual([self.control.read() for _ in range(3)], ["OK", "QUEUED", [0]])
+
+    def test_set_and_scripts_are_one_line(self):
+        self.control.call("SET", "k", "holder", "PX", MINUTE)
+        first, second = self.client(), self.client()
+        first.send("EVALSHA", SHA["96da70f7"], 1, "k", "first", MINUTE)
+        self.wait_for_queue("k", "first")
+        second.send("SET", "k", "second", "NX", "PX", MINUTE)
+        self.wait_for_queue("k", "first", "second")
+        self.control.call("DEL", "k")
+        self.assertEqual(first.read(), 1)
+        self.assertEqual(self.control.call("EVAL", COMPARE_AND_DELETE, 1, "k", "first"), 1)
+        self.assertEqual(second.read(), "OK")
+
+
+class ParkedScriptsOnOneCore(ParkedScripts):
     cores = 1
 
 

@@ -51,6 +51,8 @@ def listed_scripts():
 
 
 SHA = listed_scripts()
+# A Unix time in milliseconds that will not come.
+FAR = 2**42
 
 
 def evalsha(client, script, keys, *arguments):
@@ -274,6 +276,13 @@ class Scripts(unittest.TestCase):
             ("lock4j unlock", "8346c710", ["me"], [b"false", b"true", b"false"]),
             ("Laravel release", "647c65a4", ["me"], [0, 1, 0]),
             ("Laravel refresh", "d5f94f18", ["me", 5], [0, 1, 0]),
+            ("rueidislock acquire", "3875d208", ["me", FAR], ["OK", None, None]),
+            ("rueidislock acquire, PX", "fa3d1aaa", ["me", 1000], ["OK", None, None]),
+            ("rueidislock extend", "852ba6ec", ["me", FAR], [0, 1, 0]),
+            ("rueidislock release", "9eb62214", ["me"], [0, 1, 0]),
+            ("rueidislock force", "c10e8119", ["me", FAR], ["OK", "OK", "OK"]),
+            ("rueidislock force, PX", "4384ed08", ["me", 1000], ["OK", "OK", "OK"]),
+            ("rslock extend", "17a49af0", ["me", 1000], [0, 1, 0]),
         ]:
             with self.subTest(what):
                 self.assertEqual(self.in_states(script, *arguments), expected)

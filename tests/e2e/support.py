@@ -4,7 +4,9 @@ Only Python's standard library. Every server listens on a free port of the loopb
 `with` block; a Lockkeeper that ends badly, or complains in its log, fails the test that started it.
 """
 
+import contextlib
 import os
+import random
 import re
 import signal
 import socket
@@ -22,9 +24,12 @@ ON_FLEET = int(os.environ.get("LOCKKEEPER_MASTERS", 0)) > 0
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """None of those that the system gives to outgoing connections: one of these could have it before the server has."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 30_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def lockkeeper_binary():
@@ -57,8 +62,9 @@ class Process:
         raise AssertionError(f"the server does not answer:\n{self.output()}")
 
     def output(self):
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")
+        # The place in the file is the server's too: a seek would move where it writes next.
+        log = self.log.fileno()
+        return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -90,8 +96,10 @@ class Lockkeeper(Process):
     With LOCKKEEPER_MASTERS in the environment it has so many real masters of its own: whatever a test expects of locks
     in memory holds for those on a fleet."""
 
-    def __init__(self, *options, cores=2, memory="256M", config=None, overprovisioned=True):
+    def __init__(self, *options, cores=2, memory="256M", config=None, overprovisioned=True, http=False):
+        """`http`: on a port of its own, http_port; otherwise there is none."""
         port = free_port()
+        self.http_port = free_port() if http else 0
         self.cores = cores
         self.file = None
         self.masters = []
@@ -102,7 +110,7 @@ class Lockkeeper(Process):
                 one.wait_until_ready()
             # Masters on a loaded machine are slow, not gone.
             config = stripe_of(self.masters, timeout="2s") + (config or "")
-        command = [lockkeeper_binary(), "--port", str(port), "-c", str(cores)]
+        command = [lockkeeper_binary(), "--port", str(port), "--http-port", str(self.http_port), "-c", str(cores)]
         if memory is not None:
             command += ["-m", memory]
         if overprovisioned:
@@ -139,7 +147,9 @@ class Lockkeeper(Process):
                 self.signal(signal.SIGTERM)
             code, output = self.wait(), self.output()
             assert code == 0, f"exit code {code}:\n{output}"
-            complaint = re.search(r"Exceptional future|Sanitizer|runtime error|Assert|Segmentation|ERROR", output)
+            # A line of that level: the audit tells words of clients too, such as those of CLIENT UNBLOCK 7 ERROR.
+            complaint = re.search(r"Exceptional future|Sanitizer|runtime error|Assert|Segmentation|^ERROR|"
+                                  r'"level":"error"', output, re.M)
             assert not complaint, f"the log has '{complaint.group()}':\n{output}"
         finally:
             self.kill()
@@ -246,7 +256,7 @@ class Client:
         if kind == b"+":
             return rest.decode()
         if kind == b"-":
-            return Error(rest.decode())
+            return Error(rest.decode(errors="backslashreplace"))
         if kind == b":":
             return int(rest)
         if kind == b"_":

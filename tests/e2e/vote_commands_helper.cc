@@ -82,6 +82,9 @@ std::string write(const fields& f) {
     protocol::output out;
     const std::string& what = f.at(1);
     const stripe_keys keys("a");
+    // Whatever follows the fields of a command: values that are ours as well.
+    const size_t own = what == "raise" ? 6 : what == "renew" ? 7 : 5;
+    const other_values also = f.size() > own ? other_values(f).subspan(own) : other_values();
     if (what == "vote") {
         write_vote(out, {.key = f.at(2),
                          .value = f.at(3),
@@ -90,7 +93,9 @@ std::string write(const fields& f) {
                          .slot = fence_slot(f.at(2)),
                          .block = u32(f.at(5))});
     } else if (what == "plain_vote") {
-        write_plain_vote(out, f.at(2), f.at(3), ms(f.at(4)));
+        write_plain_vote(
+            out,
+            {.key = f.at(2), .value = f.at(3), .length = ms(f.at(4)), .fence_key = keys.fence});
     } else if (what == "look") {
         write_look(out, f.at(2));
     } else if (what == "head") {
@@ -101,7 +106,8 @@ std::string write(const fields& f) {
                      .value = f.at(4),
                      .fence_key = keys.fence,
                      .slot = fence_slot(f.at(3)),
-                     .to = std::stoull(f.at(5))});
+                     .to = std::stoull(f.at(5)),
+                     .also = also});
     } else if (what == "renew") {
         write_renew(out, scripts_of(f.at(2)),
                     {.key = f.at(3),
@@ -109,9 +115,10 @@ std::string write(const fields& f) {
                      .fence_key = keys.fence,
                      .length = ms(f.at(5)),
                      .slot = fence_slot(f.at(3)),
-                     .block = u32(f.at(6))});
+                     .block = u32(f.at(6)),
+                     .also = also});
     } else if (what == "release") {
-        write_release(out, scripts_of(f.at(2)), f.at(3), f.at(4));
+        write_release(out, scripts_of(f.at(2)), f.at(3), f.at(4), also);
     } else if (what == "mark") {
         write_mark(out, scripts_of(f.at(2)), keys, ms(f.at(3)));
     } else if (what == "pend") {
@@ -225,7 +232,8 @@ std::string read(const fields& f) {
         return words(read_renew(last, u32(f.at(3))));
     }
     if (what == "plain_vote") {
-        return words(read_plain_vote(last));
+        return words(
+            read_plain_vote(replies.at(0), last, {.run_id = f.at(3), .fingerprint = f.at(4)}));
     }
     if (what == "raise") {
         return words(read_raise(last));

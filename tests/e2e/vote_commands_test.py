@@ -107,14 +107,14 @@ class Master:
         self.answer = self.say(1, what, self.shas, *fields)
         return self.words.ask("read", read, self.answer, *more)
 
-    def raise_to(self, key, value, to):
-        return self.script("raise", "raise", key, value, to)
+    def raise_to(self, key, value, to, also=()):
+        return self.script("raise", "raise", key, value, to, *also)
 
-    def renew(self, key, value, ms, block=0):
-        return self.script("renew", "renew", key, value, ms, block, more=(block,))
+    def renew(self, key, value, ms, block=0, also=()):
+        return self.script("renew", "renew", key, value, ms, block, *also, more=(block,))
 
-    def release(self, key, value):
-        return self.script("release", "release", key, value)
+    def release(self, key, value, also=()):
+        return self.script("release", "release", key, value, *also)
 
     def mark(self, ms):
         return self.script("mark", "mark", ms)
@@ -238,13 +238,38 @@ class VoteCommands(unittest.TestCase):
         self.assertEqual([a.split()[0] for a in answers], ["granted"] * 3 + ["busy"] * 6)
 
     def test_without_fences_a_vote_is_a_plain_set(self):
-        m = self.master()
-        write = lambda value: self.words.ask("read", "plain_vote", m.say(1, "plain_vote", "k", value, 20000))
+        m = self.master().admitted()
+        write = lambda value: self.words.ask("read", "plain_vote", m.say(2, "plain_vote", "k", value, 20000),
+                                             m.run_id, CFG)
         self.assertEqual(write("me:1"), "granted 0")
         self.assertEqual(write("you:2"), "busy")
         self.assertEqual(m.release("k", "you:2"), "no")
         self.assertEqual(m.release("k", "me:1"), "yes")
         self.assertEqual(write("you:2"), "granted 0")
+        m.client.call("FLUSHALL")
+        self.assertEqual(write("me:3"), "refused")
+
+    # ---- Tokens of clients
+
+    def test_a_renewal_exchanges_tokens_and_keeps_the_end(self):
+        m = self.master().admitted()
+        m.vote("k", "ann")
+        self.assertEqual(m.renew("k", "bob", 5000), "not ours")
+        self.assertEqual(m.renew("k", "bob", 5000, also=("cid", "ann")), "extended 0")
+        self.assertEqual(m.client.call("GET", "k"), b"bob")
+        self.assertGreater(m.client.call("PTTL", "k"), 10000)
+        self.assertEqual(m.renew("k", "bob", 60000, also=("ann",)), "extended 0")
+        self.assertGreater(m.client.call("PTTL", "k"), 50000)
+        self.assertEqual(m.renew("other", "bob", 5000, also=("ann",)), "not ours")  # absent
+
+    def test_an_earlier_token_is_ours_as_well(self):
+        m = self.master().admitted(base=1000)
+        m.vote("k", "ann")
+        self.assertEqual(m.raise_to("k", "bob", 5000), "no")
+        self.assertEqual(m.raise_to("k", "bob", 5000, also=("ann",)), "yes")
+        self.assertEqual(m.release("k", "bob"), "no")
+        self.assertEqual(m.release("k", "bob", also=("cid", "ann")), "yes")
+        self.assertEqual(m.release("k", "bob", also=("cid", "ann")), "no")  # absent
 
     # ---- Raise
 

@@ -6,6 +6,7 @@ Redisson's waiters subscribe to the lock's own channel, Spring's to a pattern. T
 
 import signal
 import threading
+import time
 import unittest
 import uuid
 
@@ -13,6 +14,7 @@ from scripts_test import SHA
 from support import PATIENCE, Client, Lockkeeper, encode, main
 
 REDISSON_LOCK, REDISSON_UNLOCK, REDISSON_FORCE_UNLOCK = SHA["149c5a8b"], SHA["68664592"], SHA["605e3382"]
+FAIR_LOCK, FAIR_UNLOCK = SHA["8f6ed299"], SHA["367f80bd"]
 SPRING_LOCK, SPRING_UNLOCK = SHA["175897a4"], SHA["7a71e944"]
 
 
@@ -252,6 +254,41 @@ class WakeUps(unittest.TestCase):
         self.assertEqual(trouble, [])
         self.assertFalse(any(one.is_alive() for one in workers))
         self.assertEqual(self.holder.call("EXISTS", self.key), 0)
+
+
+    def fair(self, owner):
+        keys = [self.key, f"redisson_lock_queue:{{{self.key}}}", f"redisson_lock_timeout:{{{self.key}}}"]
+        return self.holder.call("EVALSHA", FAIR_LOCK, 3, *keys, 60000, owner, 300000, int(time.time() * 1000))
+
+    def fair_release(self, owner):
+        keys = [self.key, f"redisson_lock_queue:{{{self.key}}}", f"redisson_lock_timeout:{{{self.key}}}", self.channel,
+                f"redisson_unlock_latch:{{{self.key}}}:{uuid.uuid4().hex}"]
+        return self.holder.call("EVALSHA", FAIR_UNLOCK, 5, *keys, "0", 60000, owner, int(time.time() * 1000),
+                                "PUBLISH", 5000)
+
+    def test_whoever_has_gone_from_the_queue_of_a_fair_lock_is_passed_over(self):
+        self.assertIsNone(self.fair("holder"))
+        for owner in ("dead", "dead too", "alive", "behind"):
+            self.assertGreater(self.fair(owner), 0)
+        (alive,) = self.listeners(1, name=f"{self.channel}:alive")
+        (behind,) = self.listeners(1, name=f"{self.channel}:behind")
+        self.assertEqual(self.fair_release("holder"), 1)
+        self.assert_heard(alive, b"0", name=f"{self.channel}:alive")
+        self.assertGreater(self.fair("behind"), 0)
+        self.assertIsNone(self.fair("alive"))
+        # One who was passed over and comes after all is at the end.
+        self.assertGreater(self.fair("dead"), 0)
+        self.assertEqual(self.fair_release("alive"), 1)
+        self.assert_heard(behind, b"0", name=f"{self.channel}:behind")
+        self.assertIsNone(self.fair("behind"))
+
+    def test_nobody_is_left_in_the_queue_of_a_fair_lock(self):
+        self.assertIsNone(self.fair("holder"))
+        self.assertGreater(self.fair("dead"), 0)
+        self.assertEqual(self.fair_release("holder"), 1)
+        end = time.monotonic() + PATIENCE
+        while self.fair("newcomer") is not None:
+            self.assertLess(time.monotonic(), end)
 
 
 class WakeUpsOnOneCore(WakeUps):

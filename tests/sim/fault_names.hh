@@ -50,6 +50,22 @@ inline constexpr named_fault fleet_faults[] = {
     LOCKKEEPER_FAULT(late_renewals),
     LOCKKEEPER_FAULT(memory_not_checked_again),
     LOCKKEEPER_FAULT(clock_floor_at_once),
+    LOCKKEEPER_FAULT(forwarded_twice),
+    LOCKKEEPER_FAULT(home_without_lease),
+    LOCKKEEPER_FAULT(unknown_asked_again),
+    LOCKKEEPER_FAULT(journey_without_end),
+    LOCKKEEPER_FAULT(hint_outlives_lease),
+    LOCKKEEPER_FAULT(hint_kept_when_wrong),
+    LOCKKEEPER_FAULT(lost_vote_names_home),
+    LOCKKEEPER_FAULT(old_search_counts),
+    LOCKKEEPER_FAULT(release_without_asking),
+    LOCKKEEPER_FAULT(retry_not_known_again),
+    LOCKKEEPER_FAULT(late_first_order),
+    LOCKKEEPER_FAULT(old_order_goes_on),
+    LOCKKEEPER_FAULT(dead_link_keeps_place),
+    LOCKKEEPER_FAULT(short_grace_of_links),
+    LOCKKEEPER_FAULT(lost_link_untold),
+    LOCKKEEPER_FAULT(silence_ignored),
 };
 #undef LOCKKEEPER_FAULT
 

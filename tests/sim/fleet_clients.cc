@@ -1,6 +1,7 @@
 /// What clients do in the world: ask, wait, hold, release; give up, vanish, hold for too long.
 #include <algorithm>
 
+#include "fleet_desk.hh"
 #include "fleet_world.hh"
 
 namespace lockkeeper::sim {
@@ -29,9 +30,10 @@ void fleet_world::client_starts(uint8_t client) {
     one.proxy = static_cast<uint8_t>(_chance.between(0, proxies - 1));
     one.key = static_cast<uint8_t>(_chance.between(0, keys - 1));
     if (_mood == mood::hot && !is_calm() && !_chance.one_in(10)) {
-        one.proxy = one.key = 0;
+        one.key = 0;
+        one.proxy = _schedule.linked ? one.proxy : 0;
     }
-    if (!_proxies[one.proxy].proxy) {
+    if (!_proxies[one.proxy].proxy || _proxies[one.proxy].draining) {
         return start_client(client, 50 * ms);
     }
     one.waiting = true;
@@ -49,8 +51,11 @@ void fleet_world::client_starts(uint8_t client) {
 
 void fleet_world::tell_granted(uint8_t client, uint32_t request, uint8_t proxy, uint8_t key,
                                size_t grant) {
-    (void)proxy;
     (void)key;
+    if (_schedule.linked) {
+        resolve(client, request);
+        _history.grants[grant].door = proxy;
+    }
     _agenda.add({.at = _now + delay(),
                  .kind = static_cast<uint8_t>(kind::client_is_told),
                  .a = client,
@@ -59,6 +64,7 @@ void fleet_world::tell_granted(uint8_t client, uint32_t request, uint8_t proxy, 
 }
 
 void fleet_world::tell_lost(uint8_t client, uint32_t request) {
+    _told_lost[client] = request;
     _agenda.add({.at = _now + delay(),
                  .kind = static_cast<uint8_t>(kind::client_lost_it),
                  .a = client,
@@ -72,11 +78,12 @@ void fleet_world::client_is_told(const event& what) {
         // It does not wait any more and never believed in it; its connection is gone.
         told.given_up = true;
         told.until = told.from;
+        const uint8_t door = _schedule.linked ? told.door : told.proxy;
         _agenda.add({.at = _now + delay(),
                      .kind = static_cast<uint8_t>(kind::client_vanishes),
-                     .a = told.proxy,
+                     .a = door,
                      .b = what.a,
-                     .epoch = _proxies[told.proxy].epoch,
+                     .epoch = _proxies[door].epoch,
                      .x = uint64_t{what.epoch} << 8 | told.key});
         return;
     }
@@ -96,6 +103,21 @@ void fleet_world::client_is_told(const event& what) {
                  .kind = static_cast<uint8_t>(kind::client_is_done),
                  .a = what.a,
                  .epoch = what.epoch});
+    if (_schedule.linked && hold > 10 * ms && _chance.one_in(2)) {
+        const uint8_t door = any_door(one.proxy);
+        _agenda.add({.at = _now + hold / 2,
+                     .kind = static_cast<uint8_t>(kind::client_extends),
+                     .a = door,
+                     .b = what.a,
+                     .epoch = _proxies[door].epoch,
+                     .x = uint64_t{what.epoch} << 8 | one.key});
+    }
+}
+
+/// Pools spread what they ask for over all proxies.
+uint8_t fleet_world::any_door(uint8_t own) {
+    const auto other = static_cast<uint8_t>(_chance.between(0, proxies - 1));
+    return _proxies[other].desk && _chance.percent(40) ? other : own;
 }
 
 void fleet_world::client_is_done(const event& what) {
@@ -107,15 +129,31 @@ void fleet_world::client_is_done(const event& what) {
     // Two in a hundred end without a word: what they were told stays promised.
     const bool vanishes = _chance.percent(2) && !is_calm();
     if (!vanishes) {
+        _releasing[what.a] = {.request = what.epoch,
+                              .since = _now,
+                              .until = told.until,
+                              .door = one.proxy,
+                              .key = one.key};
         told.given_up = true;
         told.until = std::min(told.until, _now);
+    }
+    uint8_t door = one.proxy;
+    if (_schedule.linked && !vanishes) {
+        door = any_door(one.proxy);
+        // Its connection ends some time later.
+        _agenda.add({.at = _now + _chance.between(1'600 * ms, 2'500 * ms),
+                     .kind = static_cast<uint8_t>(kind::client_vanishes),
+                     .a = one.proxy,
+                     .b = what.a,
+                     .epoch = _proxies[one.proxy].epoch,
+                     .x = uint64_t{what.epoch} << 8 | one.key});
     }
     _agenda.add(
         {.at = _now + delay(),
          .kind = static_cast<uint8_t>(vanishes ? kind::client_vanishes : kind::client_releases),
-         .a = one.proxy,
+         .a = door,
          .b = what.a,
-         .epoch = _proxies[one.proxy].epoch,
+         .epoch = _proxies[door].epoch,
          .x = uint64_t{what.epoch} << 8 | one.key});
     start_client(what.a, is_calm()            ? _chance.between(20 * ms, 200 * ms)
                          : _mood == mood::hot ? _chance.between(10 * us, 500 * us)
@@ -139,12 +177,15 @@ void fleet_world::client_happens(const event& what) {
             const int64_t luck = _chance.between(0, 99);
             const nanoseconds ttl{luck < 80 ? _chance.between(100 * ms, 400 * ms)
                                             : _chance.between(400 * ms, 1'400 * ms)};
-            _proxies[what.a].proxy->on_acquire(
-                one.key, {.client = what.b,
-                          .request = one.request,
-                          .ttl = ttl,
-                          .untimed = _chance.percent(_mood == mood::slow ? 70 : 15),
-                          .since = _now});
+            const fleet_proxy::seat who{.client = what.b,
+                                        .request = one.request,
+                                        .ttl = ttl,
+                                        .untimed = _chance.percent(_mood == mood::slow ? 70 : 15),
+                                        .since = _now};
+            if (_proxies[what.a].desk) {
+                return _proxies[what.a].desk->on_acquire(one.key, who);
+            }
+            _proxies[what.a].proxy->on_acquire(one.key, who);
             return;
         }
         case kind::client_gives_up: {
@@ -166,11 +207,24 @@ void fleet_world::client_happens(const event& what) {
             return client_is_done(what);
         case kind::client_releases:
             if (reaches_proxy(what)) {
+                if (_proxies[what.a].desk) {
+                    return _proxies[what.a].desk->on_release(key, what.b, request);
+                }
                 _proxies[what.a].proxy->on_release(key, what.b, request);
+            }
+            return;
+        case kind::client_extends:
+            if (reaches_proxy(what) && _clients[what.b].request == request &&
+                _clients[what.b].holding) {
+                _proxies[what.a].desk->on_extend(key, what.b, request,
+                                                 nanoseconds(_chance.between(100 * ms, s)));
             }
             return;
         case kind::client_vanishes:
             if (reaches_proxy(what)) {
+                if (_proxies[what.a].desk) {
+                    return _proxies[what.a].desk->on_client_gone(key, what.b, request);
+                }
                 _proxies[what.a].proxy->on_client_gone(key, what.b, request);
             }
             return;

@@ -1,6 +1,7 @@
 /// What goes wrong in the world.
 #include <algorithm>
 
+#include "fleet_desk.hh"
 #include "fleet_world.hh"
 
 namespace lockkeeper::sim {
@@ -33,6 +34,15 @@ enum class trouble : uint8_t {
     clock_runs_wild,
     key_is_evicted,
     all,
+    // Of proxies that have links.
+    links = all,
+    wire_breaks = links,
+    proxies_are_parted,       ///< one from another, both ways or one way
+    proxy_is_alone,           ///< from all others, not from the masters
+    proxy_loses_the_masters,  ///< and not the others
+    home_pauses,              ///< for about as long as a link may be silent
+    proxy_is_drained,
+    links_end,
 };
 
 }  // namespace
@@ -49,6 +59,22 @@ void fleet_world::plan_faults() {
                      .b = static_cast<uint8_t>(_chance.between(0, proxies - 1)),
                      .epoch = static_cast<uint32_t>(_chance.between(0, kinds - 1)),
                      .x = _chance.next()});
+    }
+    if (!_schedule.linked) {
+        return;
+    }
+    const int64_t more = _chance.between(3, 25);
+    for (int64_t i = 0; i < more; ++i) {
+        _agenda.add(
+            {.at = _chance.between(3'500 * ms, faults_end),
+             .kind = static_cast<uint8_t>(kind::fault),
+             .a = static_cast<uint8_t>(_chance.between(0, _schedule.masters - 1)),
+             .b = static_cast<uint8_t>(_chance.between(0, proxies - 1)),
+             .epoch = static_cast<uint32_t>(
+                 _chance.one_in(3) ? _chance.between(static_cast<int64_t>(trouble::links) + 1,
+                                                     static_cast<int64_t>(trouble::links_end) - 1)
+                                   : static_cast<int64_t>(trouble::wire_breaks)),
+             .x = _chance.next()});
     }
 }
 
@@ -195,7 +221,52 @@ void fleet_world::fault_happens(const event& what) {
         case trouble::clock_runs_wild:
             _covered.add(seen::clock_ran_wild);
             return master.wall.change_rate(_now, luck.between(-100'000, 100'000));
-        case trouble::all:
+        case trouble::wire_breaks: {
+            const auto other = static_cast<uint8_t>((proxy + luck.between(1, 2)) % proxies);
+            for (const uint32_t wire : {_wire_of[proxy][other], _wire_of[other][proxy]}) {
+                if (wire != no_wire && luck.one_in(2)) {
+                    break_wire(wire, luck);
+                }
+            }
+            return;
+        }
+        case trouble::proxies_are_parted: {
+            const auto other = static_cast<uint8_t>((proxy + luck.between(1, 2)) % proxies);
+            _parted[proxy][other] = until;
+            if (luck.one_in(2)) {
+                _parted[other][proxy] = until;
+            }
+            return;
+        }
+        case trouble::proxy_is_alone:
+            for (uint8_t other = 0; other < proxies; ++other) {
+                _parted[proxy][other] = _parted[other][proxy] = until;
+            }
+            return;
+        case trouble::proxy_loses_the_masters:
+            for (uint8_t i = 0; i < _schedule.masters; ++i) {
+                _links[proxy][i].cut_until = until;
+            }
+            return;
+        case trouble::home_pauses: {
+            const true_time silence = std::chrono::nanoseconds(_rules.links.silence).count();
+            _proxies[proxy].paused_until =
+                std::max(_proxies[proxy].paused_until,
+                         std::min(_now + luck.between(silence / 2, 2 * silence), calm));
+            return;
+        }
+        case trouble::proxy_is_drained:
+            if (_proxies[proxy].desk && !_proxies[proxy].draining &&
+                _now >= _proxies[proxy].paused_until) {
+                _proxies[proxy].draining = true;
+                _proxies[proxy].desk->drain();
+                _agenda.add({.at = _now + luck.between(20 * ms, 200 * ms),
+                             .kind = static_cast<uint8_t>(kind::proxy_is_drained),
+                             .a = proxy,
+                             .epoch = _proxies[proxy].epoch});
+            }
+            return;
+        case trouble::links_end:
             return;
     }
 }
@@ -235,15 +306,17 @@ void fleet_world::break_links_of(uint8_t master) {
     }
 }
 
-void fleet_world::crash_proxy(uint8_t proxy) {
+void fleet_world::crash_proxy(uint8_t proxy, bool in_order) {
     auto& process = _proxies[proxy];
     if (!process.proxy) {
         return;
     }
     _covered.add(seen::proxy_crashed);
+    process.desk.reset();
     process.proxy.reset();
     ++process.epoch;
     process.paused_until = 0;
+    lose_wires_of(proxy, in_order);
     for (auto& link : _links[proxy]) {
         ++link.generation;
         link.up = false;

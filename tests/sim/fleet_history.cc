@@ -17,6 +17,14 @@ std::string words(const granted& one) {
     return text.str();
 }
 
+std::string words(const block_taken& one) {
+    std::ostringstream text;
+    text << "the block " << one.first << " to " << one.last << ", asked for at "
+         << static_cast<double>(one.asked) / ms << " and decided at "
+         << static_cast<double>(one.decided) / ms << " ms";
+    return text.str();
+}
+
 void tell(verdicts& found, const std::string& story) {
     if (found.story.empty()) {
         found.story = story;
@@ -90,7 +98,8 @@ void fleet_history::judge_blocks(uint8_t key, verdicts& found) const {
     for (size_t i = 1; i < by_first.size(); ++i) {
         if (by_first[i]->first <= by_first[i - 1]->last) {
             ++found.blocks_mixed;
-            tell(found, "blocks overlap at " + std::to_string(by_first[i]->first));
+            tell(found, "key " + std::to_string(key) + ": " + words(*by_first[i]) + " overlaps " +
+                            words(*by_first[i - 1]));
         }
     }
     uint64_t highest = 0;

@@ -15,6 +15,7 @@ struct granted {
     uint8_t key = 0;
     uint8_t client = 0;
     uint8_t proxy = 0;
+    uint8_t door = 0;       ///< the proxy that its client is connected to
     bool given_up = false;  ///< released, or never believed: its end does not move any more
     uint64_t fence = 0;
     true_time from = 0;

@@ -132,6 +132,12 @@ answer fleet_master::carry_out(const question& asked, true_time when) {
                     .promoted = _promoted};
         case question::kind::time:
             return {.verdict = 1, .remaining = now};
+        case question::kind::beat:
+            if (full) {
+                return {};
+            }
+            _data.cards[asked.block] = {static_cast<uint32_t>(asked.number), asked.base};
+            return {.verdict = 1, .cards = _data.cards};
         case question::kind::pend:
             if (_data.incarnation == _run_id) {
                 return {.verdict = 1};

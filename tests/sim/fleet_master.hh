@@ -11,6 +11,7 @@ namespace lockkeeper::sim {
 
 /// Lock keys in the world; each has a fence slot of its own.
 inline constexpr size_t keys = 2;
+inline constexpr size_t proxies = 3;
 
 /// What a proxy asks of a master; the words of shards/masters/vote_commands.hh as values.
 struct question {
@@ -27,6 +28,7 @@ struct question {
         horizon,
         counters,
         time,
+        beat,  ///< a proxy is there; who else is?
     };
 
     kind what = kind::vote;
@@ -39,6 +41,12 @@ struct question {
     std::string run_id{};
     std::string fingerprint{};
     std::string durability{};
+};
+
+/// The registry's card of a proxy: of which of its lives, and its beat.
+struct registered {
+    uint32_t epoch = 0;
+    uint64_t beat = 0;
 };
 
 struct answer {
@@ -55,6 +63,8 @@ struct answer {
     std::string durability{};
     bool replica = false;
     bool promoted = false;
+    // beat
+    std::array<registered, proxies> cards{};
 };
 
 /// A redis-server: keys with a TTL on its wall clock, and the fence table. What it does with a
@@ -118,6 +128,7 @@ private:
         uint64_t nonce = 0;
         std::string nonce_run_id{};
         int64_t horizon = 0;  ///< on its own clock
+        std::array<registered, proxies> cards{};
     };
 
     bool is_admitted(const question& asked) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "fleet_desk.hh"
 #include "shards/core/fence_slots.hh"
 #include "shards/core/planted.hh"
 
@@ -79,16 +80,35 @@ lease_turn fleet_proxy::turn() {
 // ---- Clients
 
 void fleet_proxy::on_acquire(uint8_t key, const seat& who) {
+    if (_world.is_told() && _desk != nullptr) {
+        _world.note("proxy " + std::to_string(_index) + ", key " + std::to_string(key) +
+                    ": client " + std::to_string(who.client) + " stands in line, arrival " +
+                    std::to_string(who.arrival));
+    }
     _locks[key].line.push_back(who);
     serve(key);
 }
 
-void fleet_proxy::on_release(uint8_t key, uint8_t client, uint32_t request) {
+bool fleet_proxy::on_release(uint8_t key, uint8_t client, uint32_t request) {
     auto& held = _locks[key].held;
-    if (held && held->client == client && held->request == request) {
+    if (!held || held->client != client || held->request != request) {
+        return false;
+    }
+    if (_world.is_told() && _desk != nullptr) {
+        _world.note("proxy " + std::to_string(_index) + ", key " + std::to_string(key) +
+                    ": client " + std::to_string(client) + " releases it");
+    }
+    if (--held->holds == 0) {
+        if (_desk != nullptr) {
+            // Also a grant that its client has never heard of: an order of its came late.
+            auto& told = _world.history().grants[held->grant];
+            told.until = std::min(told.until, _world.now());
+            told.given_up = true;
+        }
         held.reset();
         serve(key);
     }
+    return true;
 }
 
 void fleet_proxy::on_client_gone(uint8_t key, uint8_t client, uint32_t request) {
@@ -109,7 +129,11 @@ void fleet_proxy::on_client_gone(uint8_t key, uint8_t client, uint32_t request) 
 void fleet_proxy::serve(uint8_t key) {
     lock& it = _locks[key];
     if (it.held && (!it.held->untimed || it.held->gone) && clock() >= it.held->promise) {
+        const holder whose = *it.held;
         it.held.reset();
+        if (_desk != nullptr) {
+            _desk->gave_up(key, whose);
+        }
     }
     if (!it.held) {
         const bool enough = it.hand_offs >= _rules.hand_offs_most;
@@ -159,7 +183,10 @@ void fleet_proxy::grant(uint8_t key) {
                          .promise = given->until,
                          .untimed = first.untimed,
                          .gone = false,
-                         .grant = _world.history().grants.size()};
+                         .grant = _world.history().grants.size(),
+                         .fence = given->fence,
+                         .wire = first.wire};
+        note_order(key, first);
         if (!first.untimed) {
             it.lease.needed_until(given->until);
         }
@@ -170,16 +197,43 @@ void fleet_proxy::grant(uint8_t key) {
                                            .fence = given->fence,
                                            .from = _world.now(),
                                            .until = _wall.when(given->until.nanoseconds)});
+        if (_desk != nullptr) {
+            const holder whose = *it.held;
+            return _desk->granted(key, first, whose);
+        }
         _world.tell_granted(first.client, first.request, _index, key, it.held->grant);
         return;
     }
     if (given.error() == grant_obstacle::not_held && clock() >= it.rest_until &&
         it.lease.may_try(clock())) {
-        const attempt_id fresh{.high = _world.random().next(), .low = _world.random().next()};
-        it.asked = _world.now();
-        it.block = lease_rules::first_block;
-        it.lease.acquire(first.untimed ? _rules.leases.untimed / 2 : first.ttl, fresh, turn());
+        begin_round(key, first);
     }
+}
+
+/// The value on the masters names the proxy.
+void fleet_proxy::begin_round(uint8_t key, const seat& whose) {
+    lock& it = _locks[key];
+    const uint64_t name = uint64_t{_index} << 8 | (_epoch & 0xff);
+    const attempt_id fresh{.high = (_world.random().next() & ~uint64_t{0xffff}) | name,
+                           .low = _world.random().next()};
+    it.asked = _world.now();
+    it.block = lease_rules::first_block;
+    it.lease.acquire(whose.untimed ? _rules.leases.untimed / 2 : whose.ttl, fresh, turn());
+}
+
+/// Under one lease, nobody who came later than it is served before one who came earlier.
+void fleet_proxy::note_order(uint8_t key, const seat& whose) {
+    lock& it = _locks[key];
+    if (it.reign == it.lease.attempt() && whose.arrival < it.served && it.served > it.reign_began) {
+        if (_world.is_told()) {
+            _world.note("WRONG: client " + std::to_string(whose.client) + " of arrival " +
+                        std::to_string(whose.arrival) + " after " + std::to_string(it.served));
+        }
+        _world.history().broken("key " + std::to_string(key) + ": client " +
+                                std::to_string(whose.client) + " came before the one served last");
+    }
+    it.reign = it.lease.attempt();
+    it.served = whose.arrival;
 }
 
 /// After an answer or a moment: what it changed for clients.
@@ -199,7 +253,8 @@ void fleet_proxy::settle(uint8_t key, lease::phase before, uint64_t next_fence) 
     } else if (before == lease::phase::held && after == lease::phase::lost) {
         _world.covered().add(seen::lease_lost);
     }
-    if (after == lease::phase::held && it.lease.next_fence() != next_fence) {
+    // Not by a grant on the way, while no fences were asked for.
+    if (after == lease::phase::held && it.lease.next_fence() != next_fence && it.block > 0) {
         if (before == lease::phase::held) {
             _world.covered().add(seen::fences_renewed);
         }
@@ -210,7 +265,9 @@ void fleet_proxy::settle(uint8_t key, lease::phase before, uint64_t next_fence) 
                                            .last = it.lease.next_fence() + it.block - 1});
     }
     if (before == lease::phase::held && after != lease::phase::held) {
-        if (it.held && !it.held->gone) {
+        if (it.held && _desk != nullptr) {
+            _desk->lost(key, *it.held);
+        } else if (it.held && !it.held->gone) {
             _world.tell_lost(it.held->client, it.held->request);
         }
         it.held.reset();
@@ -228,6 +285,106 @@ void fleet_proxy::settle(uint8_t key, lease::phase before, uint64_t next_fence) 
         if (!told.given_up) {
             told.until = std::max(told.until, _wall.when(it.held->promise.nanoseconds));
         }
+    }
+    if (_desk != nullptr && after != before) {
+        it.reign_began = _world.next_arrival();
+        _desk->settled(key);
+    }
+    serve(key);
+}
+
+// ---- What a desk asks
+
+void fleet_proxy::report_to(fleet_desk& desk, uint32_t epoch) {
+    _desk = &desk;
+    _epoch = epoch;
+}
+
+bool fleet_proxy::is_here(uint8_t key) const {
+    const lock& it = _locks[key];
+    return it.held.has_value() ||
+           (it.lease.state() == lease::phase::held && clock() < it.lease.valid_until());
+}
+
+bool fleet_proxy::may_try(uint8_t key) const {
+    return _locks[key].lease.may_try(clock()) && clock() >= _locks[key].rest_until;
+}
+
+bool fleet_proxy::is_in_line(uint8_t key, uint8_t client, uint32_t request) const {
+    return std::ranges::any_of(_locks[key].line, [&](const seat& one) {
+        return one.client == client && one.request == request;
+    });
+}
+
+void fleet_proxy::want(uint8_t key, const seat& who) {
+    const auto phase = _locks[key].lease.state();
+    if (phase != lease::phase::held && phase != lease::phase::acquiring && may_try(key)) {
+        begin_round(key, who);
+        carry_out(key);
+        arm(key);
+    }
+}
+
+void fleet_proxy::forget_elsewhere(uint8_t key) {
+    lock& it = _locks[key];
+    if (it.lease.state() == lease::phase::elsewhere && it.line.empty()) {
+        it.lease = lease();
+    }
+}
+
+const fleet_proxy::holder* fleet_proxy::take_again(uint8_t key, const seat& who,
+                                                   std::optional<uint64_t> repeats) {
+    auto& held = _locks[key].held;
+    if (!held || held->client != who.client || held->request != who.request) {
+        return nullptr;
+    }
+    held->holds += repeats == held->fence ? 0 : 1;
+    held->wire = who.wire;
+    if (held->untimed && held->gone) {
+        held->gone = false;
+        _world.history().grants[held->grant].given_up = false;
+        held->promise = _locks[key].lease.valid_until();
+    }
+    return &*held;
+}
+
+/// To what the lease covers already.
+void fleet_proxy::on_extend(uint8_t key, uint8_t client, uint32_t request, nanoseconds ttl) {
+    lock& it = _locks[key];
+    if (!it.held || it.held->client != client || it.held->request != request || it.held->untimed ||
+        it.held->gone || it.lease.state() != lease::phase::held) {
+        return;
+    }
+    const instant until = std::min(clock() + ttl, it.lease.valid_until());
+    if (until <= it.held->promise || until <= clock()) {
+        return;
+    }
+    it.held->promise = until;
+    it.lease.needed_until(until);
+    _world.promised(_index, key, it.lease.attempt(), _wall.when(until.nanoseconds));
+    if (auto& told = _world.history().grants[it.held->grant]; !told.given_up) {
+        told.until = std::max(told.until, _wall.when(until.nanoseconds));
+    }
+    serve(key);
+}
+
+void fleet_proxy::on_client_gone(uint8_t key, uint8_t client, uint32_t request, uint32_t wire,
+                                 nanoseconds grace) {
+    lock& it = _locks[key];
+    std::erase_if(it.line, [&](const seat& one) {
+        return one.client == client && one.request == request && one.wire == wire;
+    });
+    if (it.held && it.held->client == client && it.held->request == request &&
+        it.held->wire == wire && !it.held->gone) {
+        it.held->gone = true;
+        if (it.held->untimed) {
+            // It was told no end: it has its connection, and what comes after that.
+            it.held->promise = clock() + grace;
+            auto& told = _world.history().grants[it.held->grant];
+            told.until = std::min(told.until, _wall.when(it.held->promise.nanoseconds));
+            told.given_up = true;
+        }
+        it.lease.needed_until(it.held->promise);
     }
     serve(key);
 }
@@ -456,6 +613,8 @@ void fleet_proxy::on_answer(uint8_t master, const question& asked, const answer&
             return on_other_told(master, asked, got);
         case kind::time:
             return on_clock(master, asked, got);
+        case kind::beat:
+            return _desk != nullptr ? _desk->on_beat(got) : void();
         case kind::mark:
             if (got.verdict != 1) {
                 _world.drop_link(_index, master);
@@ -466,6 +625,9 @@ void fleet_proxy::on_answer(uint8_t master, const question& asked, const answer&
             return;
         default:
             break;
+    }
+    if (asked.what == kind::look && _desk != nullptr) {
+        _desk->on_looked(asked, got);
     }
     // About a lease.
     if (_world.is_told()) {
@@ -632,6 +794,9 @@ void fleet_proxy::others_have_told(uint8_t master) {
 void fleet_proxy::on_timer(timer which, uint8_t index) {
     if (which == timer::admission) {
         return advance(index);
+    }
+    if (which == timer::desk) {
+        return _desk != nullptr ? _desk->on_timer(index) : void();
     }
     if (which == timer::clock) {
         // One plan for each connection; a broken one asks again when it is back.

@@ -1,11 +1,12 @@
 /// Runs seeded schedules of a simulated fleet and says whether locks stayed locks.
 ///
-///     fleet_sim [--schedules N] [--seed FIRST] [--masters 1|3|5] [--beyond] [--jobs N] [--twice]
-///               [--verbose] [--coverage]
+///     fleet_sim [--schedules N] [--seed FIRST] [--masters 1|3|5] [--linked] [--beyond] [--jobs N]
+///               [--twice] [--verbose] [--coverage]
 ///
 /// fleet_sim --seeds FILE runs those that once failed.
 ///
-/// Without --masters the schedules are spread over one, three and five. --beyond lets clocks do
+/// Without --masters the schedules are spread over one, three and five. With --linked the proxies
+/// have links and send requests to the homes of their keys. --beyond lets clocks do
 /// what leases do not allow for; then only fences are judged. --twice runs each schedule again and
 /// compares. A schedule that fails is printed with the words that replay it, and --verbose tells it
 /// event by event. --coverage tells what happened how often; a run of a thousand schedules or more
@@ -40,6 +41,7 @@ struct arguments {
     uint64_t first = 1;
     int masters = 0;
     bool beyond = false;
+    bool linked = false;
     bool twice = false;
     bool verbose = false;
     bool tell_coverage = false;
@@ -50,11 +52,12 @@ struct arguments {
 };
 
 [[noreturn]] void usage(const char* why) {
-    std::fprintf(stderr,
-                 "fleet_sim: %s\nusage: fleet_sim [--schedules N] [--seed FIRST] [--masters 1|3|5] "
-                 "[--beyond] [--jobs N] [--twice] [--verbose] [--coverage] [--seeds FILE] "
-                 "[--fault NAME] [--until-caught]\n",
-                 why);
+    std::fprintf(
+        stderr,
+        "fleet_sim: %s\nusage: fleet_sim [--schedules N] [--seed FIRST] [--masters 1|3|5] "
+        "[--linked] [--beyond] [--jobs N] [--twice] [--verbose] [--coverage] [--seeds FILE] "
+        "[--fault NAME] [--until-caught]\n",
+        why);
     std::exit(2);
 }
 
@@ -79,6 +82,8 @@ arguments read_arguments(int count, char** words) {
             }
         } else if (word == "--jobs") {
             result.jobs = static_cast<unsigned>(std::atoi(value()));
+        } else if (word == "--linked") {
+            result.linked = true;
         } else if (word == "--beyond") {
             result.beyond = true;
         } else if (word == "--twice") {
@@ -110,10 +115,11 @@ schedule schedule_of(const arguments& asked, uint64_t seed) {
     return {.seed = seed,
             .masters = static_cast<uint8_t>(masters),
             .beyond_model = asked.beyond,
-            .verbose = asked.verbose};
+            .verbose = asked.verbose,
+            .linked = asked.linked};
 }
 
-/// What a file of known seeds asks for: lines of `masters seed in|beyond`, and a story.
+/// What a file of known seeds asks for: lines of `masters seed in|beyond|linked`, and a story.
 std::vector<schedule> schedules_in(const char* path) {
     std::ifstream file(path);
     if (!file) {
@@ -128,18 +134,24 @@ std::vector<schedule> schedules_in(const char* path) {
         if (line.empty() || line.starts_with('#')) {
             continue;
         }
-        if (!(words >> masters >> seed >> model) || (model != "in" && model != "beyond")) {
-            usage("the file of seeds has lines of: masters seed in|beyond story");
+        if (!(words >> masters >> seed >> model) ||
+            (model != "in" && model != "beyond" && model != "linked")) {
+            usage("the file of seeds has lines of: masters seed in|beyond|linked story");
         }
         result.push_back({.seed = seed,
                           .masters = static_cast<uint8_t>(masters),
-                          .beyond_model = model == "beyond"});
+                          .beyond_model = model == "beyond",
+                          .linked = model == "linked"});
     }
     return result;
 }
 
-/// A fault is caught when locks were not locks; that nobody got one is not enough.
+/// A fault is caught when locks were not locks; that nobody got one is not enough. With links, what
+/// is promised to those who use them counts as well.
 bool is_unsafe(const schedule& what, const schedule_result& came) {
+    if (what.linked && came.found.broken > 0) {
+        return true;
+    }
     return !came.found.fences_are_sound() || (!what.beyond_model && !came.found.exclusion_holds());
 }
 
@@ -165,11 +177,11 @@ public:
             if (_bad++ < 5 && !_asked.until_caught) {
                 std::printf(
                     "seed %llu: %s\n  replay: fleet_sim --masters %d --seed %llu "
-                    "--schedules 1%s%s%s --verbose\n",
+                    "--schedules 1%s%s%s%s --verbose\n",
                     static_cast<unsigned long long>(what.seed),
                     same ? came.found.story.c_str() : "came out differently the second time",
                     what.masters, static_cast<unsigned long long>(what.seed),
-                    what.beyond_model ? " --beyond" : "",
+                    what.linked ? " --linked" : "", what.beyond_model ? " --beyond" : "",
                     _asked.planted != fault::none ? " --fault " : "",
                     _asked.planted != fault::none ? std::string(name_of(_asked.planted)).c_str()
                                                   : "");
@@ -186,11 +198,11 @@ public:
 
     int report(double seconds) const {
         std::printf(
-            "%s%s%s: %llu schedules, %llu bad; clients at once in %llu, promises without a "
+            "%s%s%s%s: %llu schedules, %llu bad; clients at once in %llu, promises without a "
             "majority "
             "in %llu, fences wrong in %llu, starved in %llu; %llu grants, %llu faults, %.1f M "
             "events, %.1f s, %.0f schedules/s, digest %016llx\n",
-            _asked.beyond ? "beyond the model" : "in the model",
+            _asked.linked ? "linked, " : "", _asked.beyond ? "beyond the model" : "in the model",
             _asked.planted != fault::none ? ", planted " : "",
             _asked.planted != fault::none ? std::string(name_of(_asked.planted)).c_str() : "",
             n(_schedules), n(_bad), n(_overlapped), n(_uncovered), n(_unsound), n(_starved),
@@ -210,10 +222,14 @@ private:
     /// Everything that can happen did, in a run that is long enough for it.
     bool is_covered() const {
         const bool judged = _schedules >= 1'000 && _asked.masters == 0;
-        const seen most = _asked.beyond ? seen::count_ : seen::in_model;
         bool all = true;
-        for (size_t i = 0; i < static_cast<size_t>(most); ++i) {
-            const uint64_t times = _covered.of(static_cast<seen>(i));
+        for (size_t i = 0; i < static_cast<size_t>(seen::count_); ++i) {
+            const auto what = static_cast<seen>(i);
+            if ((what >= seen::unlinked && what < seen::in_model && !_asked.linked) ||
+                (what >= seen::in_model && !_asked.beyond)) {
+                continue;
+            }
+            const uint64_t times = _covered.of(what);
             if (_asked.tell_coverage || (times == 0 && judged)) {
                 std::printf("  %10llu  %s\n", n(times), std::string(seen_names[i]).c_str());
             }

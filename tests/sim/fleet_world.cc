@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "fleet_desk.hh"
 #include "shards/core/planted.hh"
 
 namespace lockkeeper::sim {
@@ -19,14 +20,20 @@ constexpr uint64_t events_most = 2'000'000;
 fleet_world::fleet_world(const schedule& what)
     : _schedule(what),
       _chance(what.seed * 0x9e3779b97f4a7c15 + what.masters * 1'000'003 + what.beyond_model),
-      _rules(fleet_rules::of(what.masters)) {}
+      _rules(fleet_rules::of(what.masters)) {
+    for (auto& row : _wire_of) {
+        row.fill(no_wire);
+    }
+}
+
+fleet_world::~fleet_world() = default;
 
 schedule_result fleet_world::run() {
     begin();
     schedule_result result;
     while (!_agenda.empty()) {
         const event next = _agenda.take();
-        if (next.at > end) {
+        if (next.at > end()) {
             break;
         }
         _now = next.at;
@@ -37,7 +44,7 @@ schedule_result fleet_world::run() {
         happen(next);
     }
     look_for_the_starved();
-    result.found = _history.judge(healed, end);
+    result.found = _history.judge(healed, end());
     if (_skewed) {
         result.found.starved = 0;  // nobody heals a fleet that is not of one mind
     }
@@ -82,11 +89,15 @@ void fleet_world::look_for_the_starved() {
     for (uint8_t proxy = 0; proxy < proxies; ++proxy) {
         for (uint8_t key = 0; key < keys && _proxies[proxy].proxy; ++key) {
             const true_time since = _proxies[proxy].proxy->waiting_since(key);
-            if (_now - since > waits_most) {
+            if (_now - since > waits_most()) {
                 _history.starved("key " + std::to_string(key) + ": somebody waits at proxy " +
                                  std::to_string(proxy) + " since " + std::to_string(since / us) +
                                  " us: " + _proxies[proxy].proxy->state_of(key));
             }
+        }
+        if (_proxies[proxy].desk && _now - _proxies[proxy].desk->waiting_since() > waits_most()) {
+            _history.starved("somebody waits at proxy " + std::to_string(proxy) + ":" +
+                             _proxies[proxy].desk->state());
         }
     }
 }
@@ -140,6 +151,12 @@ void fleet_world::start_proxy(uint8_t proxy) {
     }
     process.proxy = std::make_unique<fleet_proxy>(static_cast<surroundings&>(*this), proxy, rules,
                                                   process.clock);
+    process.draining = false;
+    if (_schedule.linked) {
+        process.desk = std::make_unique<fleet_desk>(static_cast<surroundings&>(*this),
+                                                    *process.proxy, proxy, process.epoch, rules);
+        process.proxy->report_to(*process.desk, process.epoch);
+    }
     for (uint8_t master = 0; master < _schedule.masters; ++master) {
         connect(proxy, master);
     }
@@ -354,7 +371,40 @@ void fleet_world::happen(const event& what) {
         case kind::client_releases:
         case kind::client_vanishes:
         case kind::client_lost_it:
+        case kind::client_extends:
             return client_happens(what);
+        case kind::peer_connects:
+            if (reaches_proxy(what)) {
+                peer_connects(what);
+            } else if (_proxies[what.a].epoch != what.epoch) {
+                _dialing[what.a][what.b] = false;
+            }
+            return;
+        case kind::peer_says:
+            if (reaches_proxy(what)) {
+                peer_says(what);
+            }
+            return;
+        case kind::wire_is_watched:
+            if (reaches_proxy(what)) {
+                wire_is_watched(what);
+            }
+            return;
+        case kind::wire_ends:
+            if (reaches_proxy(what)) {
+                wire_ends(what);
+            }
+            return;
+        case kind::wire_is_reset:
+            if (reaches_proxy(what)) {
+                end_wire(static_cast<uint32_t>(what.x), static_cast<peer_wire::end>(what.b));
+            }
+            return;
+        case kind::proxy_is_drained:
+            if (reaches_proxy(what)) {
+                crash_proxy(what.a, true);
+            }
+            return;
         case kind::fault:
         case kind::link_breaks:
         case kind::master_is_back:

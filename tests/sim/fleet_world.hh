@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,8 +12,11 @@
 #include "fleet_master.hh"
 #include "fleet_proxy.hh"
 #include "fleet_time.hh"
+#include "fleet_wire.hh"
 
 namespace lockkeeper::sim {
+
+class fleet_desk;
 
 struct schedule {
     uint64_t seed = 1;
@@ -21,6 +25,8 @@ struct schedule {
     /// evicted: two clients may have a lock at once then, but fences stay in order.
     bool beyond_model = false;
     bool verbose = false;
+    /// Proxies have links, and send requests to the homes of their keys.
+    bool linked = false;
 };
 
 struct schedule_result {
@@ -46,19 +52,19 @@ struct schedule_result {
 class fleet_world final : private surroundings {
 public:
     explicit fleet_world(const schedule& what);
+    ~fleet_world();
     schedule_result run();
 
 private:
-    static constexpr size_t proxies = 3;
     static constexpr size_t clients = 9;
     static constexpr true_time faults_end = 12 * s;
     /// Whatever lasts has an end by then, and clients let go soon.
     static constexpr true_time calm = 13 * s;
     static constexpr true_time healed = 18 * s;
-    static constexpr true_time end = 21 * s;
+    true_time end() const { return _schedule.linked ? 23 * s : 21 * s; }
     /// Nobody waits for longer than this when all is well. Proxies compete by chance, so it is a
     /// rough bound.
-    static constexpr true_time waits_most = 2'500 * ms;
+    true_time waits_most() const { return _schedule.linked ? 4'500 * ms : 2'500 * ms; }
 
     enum class kind : uint8_t {
         connect,
@@ -74,6 +80,13 @@ private:
         client_releases,
         client_vanishes,
         client_lost_it,
+        client_extends,
+        peer_connects,
+        peer_says,
+        wire_is_watched,
+        wire_ends,
+        wire_is_reset,
+        proxy_is_drained,
         fault,
         link_breaks,
         master_is_back,
@@ -106,6 +119,8 @@ private:
     };
     struct proxy_process {
         std::unique_ptr<fleet_proxy> proxy;  ///< null: dead
+        std::unique_ptr<fleet_desk> desk;    ///< null: dead, or without links
+        bool draining = false;
         uint32_t epoch = 0;
         true_time paused_until = 0;
         wall_clock clock;
@@ -140,6 +155,15 @@ private:
     void tell_granted(uint8_t client, uint32_t request, uint8_t proxy, uint8_t key,
                       size_t grant) override;
     void tell_lost(uint8_t client, uint32_t request) override;
+    void tell_failed(uint8_t client, uint32_t request) override;
+    void release_answered(uint8_t client, uint32_t request, std::optional<bool> done) override;
+    void gave_up(uint8_t client, uint32_t request, size_t grant) override;
+    void carried_out(uint64_t errand) override;
+    uint64_t next_arrival() override { return ++_arrivals; }
+    uint32_t wire_to(uint8_t from, uint8_t to, uint32_t epoch) const override;
+    std::string callee_of(uint32_t wire) const override;
+    void dial(uint8_t from, uint8_t to, uint32_t epoch) override;
+    void send_over(uint32_t wire, peer_wire::end from, const peer_message& what) override;
     bool is_told() const override { return _schedule.verbose; }
     void note(const std::string& text) override;
 
@@ -161,6 +185,27 @@ private:
     void client_starts(uint8_t client);
     void client_is_told(const event& what);
     void client_is_done(const event& what);
+    uint8_t any_door(uint8_t own);
+
+    // fleet_wires.cc
+    struct peer_letter {
+        peer_message what;
+        uint32_t wire = no_wire;
+        peer_wire::end to = peer_wire::caller;
+    };
+    shards::instant clock_of(uint8_t proxy) const;
+    void peer_connects(const event& what);
+    void peer_says(const event& what);
+    void plan_look(uint32_t wire, peer_wire::end which);
+    void wire_is_watched(const event& what);
+    void wire_ends(const event& what);
+    void end_wire(uint32_t wire, peer_wire::end which);
+    void say_end(uint32_t wire, peer_wire::end which);
+    void break_wire(uint32_t wire, chance& luck);
+    void lose_wires_of(uint8_t proxy, bool in_order);
+    true_time arrival_over(peer_wire& which, peer_wire::end from);
+    uint32_t keep_message(peer_letter&& one);
+    void resolve(uint8_t client, uint32_t request);
 
     // fleet_faults.cc
     void plan_faults();
@@ -169,7 +214,7 @@ private:
     void break_links_of(uint8_t master);
     void look_for_the_starved();
     bool is_calm() const { return _now >= calm; }
-    void crash_proxy(uint8_t proxy);
+    void crash_proxy(uint8_t proxy, bool in_order = false);
 
     schedule _schedule;
     mood _mood = mood::mixed;
@@ -184,6 +229,25 @@ private:
     std::array<client, clients> _clients;
     std::vector<letter> _letters;
     std::vector<uint32_t> _free_letters;
+    std::vector<peer_wire> _wires;
+    std::array<std::array<uint32_t, proxies>, proxies> _wire_of{};  ///< the last one
+    std::array<std::array<true_time, proxies>, proxies> _parted{};  ///< until when, one way
+    std::array<std::array<bool, proxies>, proxies> _dialing{};
+    std::vector<peer_letter> _messages;
+    std::vector<uint32_t> _free_messages;
+    // What clients were told, for the judge.
+    std::array<uint32_t, clients> _resolved{};
+    std::array<uint32_t, clients> _told_lost{};
+    struct release_under_way {
+        uint32_t request = 0;
+        true_time since = 0;
+        true_time until = 0;
+        uint8_t door = 0;  ///< at which its client is connected
+        uint8_t key = 0;
+    };
+    std::array<release_under_way, clients> _releasing{};
+    std::map<uint64_t, int> _carried_out;
+    uint64_t _arrivals = 0;
     coverage _covered;
     uint64_t _faults = 0;
     bool _skewed = false;  ///< a proxy was configured otherwise: masters may follow it

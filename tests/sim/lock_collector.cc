@@ -78,6 +78,7 @@ private:
             return has_them_all();
         }
         _line.how = state::idle;
+        _line.came = shards::end_of_time;
         _line.asked_to_leave = false;
         _line.deadline = _deadline;
         if (now() >= _deadline) {

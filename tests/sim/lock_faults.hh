@@ -18,6 +18,7 @@ struct named_fault {
     }
 inline constexpr named_fault lock_faults[] = {
     LOCKKEEPER_FAULT(lifo_queue),
+    LOCKKEEPER_FAULT(place_lost),
     LOCKKEEPER_FAULT(priority_ignored),
     LOCKKEEPER_FAULT(hand_off_without_a_look),
     LOCKKEEPER_FAULT(reader_overtakes_writer),

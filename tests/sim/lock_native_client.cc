@@ -77,6 +77,7 @@ private:
             return answered(clerk().acquire(_key, _wish, nullptr));
         }
         _line.how = state::idle;
+        _line.came = shards::end_of_time;
         _line.asked_to_leave = false;
         _line.priority = random().chance(80) ? 0 : static_cast<int32_t>(random().between(-1, 2));
         _line.deadline =
@@ -86,6 +87,10 @@ private:
             _wish.is_parked = true;
             _line.priority = 0;
             _line.deadline = now() + random().between(1ms, 20ms);
+            // It has tried before, or says so.
+            if (random().chance(50)) {
+                _line.came = now() - random().between(0ms, 40ms);
+            }
         }
         _waits = true;
         const auto got = clerk().acquire(_key, _wish, &_line);

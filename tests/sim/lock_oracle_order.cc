@@ -172,8 +172,10 @@ std::optional<lock_error> lock_oracle::expect_entry(const place& who) const {
 
 void lock_oracle::entered(place& who) {
     auto& queue = at(who.key_index).queue;
-    const auto behind = std::ranges::find_if(
-        queue, [&](const place* each) { return each->priority < who.priority; });
+    const auto behind = std::ranges::find_if(queue, [&](const place* each) {
+        return each->priority < who.priority ||
+               (each->priority == who.priority && each->came > who.came);
+    });
     queue.insert(behind, &who);
 }
 

@@ -18,10 +18,11 @@ class Layers(unittest.TestCase):
         "config": ("config",),
         "shards/core": ("shards/core",),
         "shards": ("shards", "protocol", "config"),
+        "proxy/access": ("proxy/access", "shards/core", "protocol", "config"),
         "proxy/idioms": ("proxy/idioms",),
         "proxy": ("proxy", "shards", "protocol", "config"),
     }
-    PURE = ("protocol", "config", "shards/core", "proxy/idioms")
+    PURE = ("protocol", "config", "shards/core", "proxy/access", "proxy/idioms")
 
     def layer(self, path):
         return max((name for name in self.ALLOWED if path.startswith(name + "/")), key=len)

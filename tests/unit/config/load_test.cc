@@ -37,6 +37,14 @@ BOOST_AUTO_TEST_CASE(values_of_the_file_replace_defaults) {
     BOOST_TEST(loaded->server.address == config{}.server.address);
 }
 
+BOOST_AUTO_TEST_CASE(http_is_turned_off_by_a_word_or_by_its_port) {
+    BOOST_TEST(parse("http: off\n", "f.yaml")->http.port == 0);
+    BOOST_TEST(parse("http: {port: 0}\n", "f.yaml")->http.port == 0);
+    BOOST_TEST(parse("http: {port: 9999}\n", "f.yaml")->http.port == 9999);
+    BOOST_TEST(mistake_in("http: on\n") ==
+               "f.yaml:1:7: 'http' must hold options, as in 'address:'");
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_option_is_named_with_its_place_and_the_nearest_known_one) {
     BOOST_TEST(mistake_in("server:\n  prot: 1\n") ==
                "f.yaml:2:3: unknown option 'prot' in 'server'; did you mean 'port'?");
@@ -46,7 +54,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_option_is_named_with_its_place_and_the_nearest_k
 
 BOOST_AUTO_TEST_CASE(an_option_nobody_could_have_meant_lists_what_is_known) {
     BOOST_TEST(mistake_in("shutdown:\n  xyzzy: 1\n") ==
-               "f.yaml:2:3: unknown option 'xyzzy' in 'shutdown'; known here: deadline");
+               "f.yaml:2:3: unknown option 'xyzzy' in 'shutdown'; known here: deadline, delay");
 }
 
 BOOST_AUTO_TEST_CASE(a_value_out_of_bounds_says_which_are_accepted) {

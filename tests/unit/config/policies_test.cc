@@ -51,6 +51,7 @@ BOOST_AUTO_TEST_CASE(policies_are_read_in_their_order) {
         "    lock_delay: 15s\n"
         "    max_waiters: 7\n"
         "    deadlocks: refuse\n"
+        "    store: token\n"
         "  - pollers: reserve\n"
         "    keys: '*'\n",
         "f");
@@ -67,6 +68,7 @@ BOOST_AUTO_TEST_CASE(policies_are_read_in_their_order) {
     BOOST_TEST(first.lock_delay.count() == 15'000);
     BOOST_TEST(first.max_waiters == 7u);
     BOOST_TEST((first.deadlocks == deadlock_rule::refuse));
+    BOOST_TEST((first.store == store_rule::token));
     const policy_options& second = loaded->policies[1];
     BOOST_TEST((second.keys == std::vector<std::string>{"*"}));
     BOOST_TEST((second.pollers == poller_rule::reserve));
@@ -130,9 +132,10 @@ BOOST_AUTO_TEST_CASE(a_word_that_is_no_choice_lists_the_choices) {
 BOOST_AUTO_TEST_CASE(an_unknown_rule_is_named_with_the_nearest_known_one) {
     BOOST_TEST(mistake_in_policy("poller: park") ==
                "f.yaml:3:5: unknown option 'poller' in a policy; did you mean 'pollers'?");
-    BOOST_TEST(mistake_in_policy("xyzzy: 1") ==
-               "f.yaml:3:5: unknown option 'xyzzy' in a policy; known here: keys, pollers, park, "
-               "starvation_after, renew, max_hold, grace, lock_delay, max_waiters, deadlocks");
+    BOOST_TEST(
+        mistake_in_policy("xyzzy: 1") ==
+        "f.yaml:3:5: unknown option 'xyzzy' in a policy; known here: keys, pollers, park, "
+        "starvation_after, renew, max_hold, grace, lock_delay, max_waiters, deadlocks, store");
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_given_twice_is_a_mistake) {

@@ -19,11 +19,11 @@ config::config read(std::string_view text) {
 /// file.
 bool same(const shards::lock_policy& one, const shards::lock_policy& other) {
     const auto& [pollers, park, starvation_after, renew, max_hold, grace, lock_delay, max_waiters,
-                 deadlocks] = one;
+                 deadlocks, store] = one;
     return pollers == other.pollers && park == other.park &&
            starvation_after == other.starvation_after && renew == other.renew &&
            max_hold == other.max_hold && grace == other.grace && lock_delay == other.lock_delay &&
-           max_waiters == other.max_waiters && deadlocks == other.deadlocks;
+           max_waiters == other.max_waiters && deadlocks == other.deadlocks && store == other.store;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(every_rule_of_the_file_arrives) {
     const auto book = proxy::policies(read(
         "policies:\n"
         "  - {keys: a, pollers: park, park: 7ms, starvation_after: 8s, renew: true, max_hold: 9m,\n"
-        "     grace: 10s, lock_delay: 11s, max_waiters: 12, deadlocks: refuse}\n"
+        "     grace: 10s, lock_delay: 11s, max_waiters: 12, deadlocks: refuse, store: token}\n"
         "  - {keys: b, pollers: reserve}\n"));
     BOOST_TEST(same(book.of("a"), {.pollers = shards::poller_rule::park,
                                    .park = 7ms,
@@ -61,7 +61,8 @@ BOOST_AUTO_TEST_CASE(every_rule_of_the_file_arrives) {
                                    .grace = 10s,
                                    .lock_delay = 11s,
                                    .max_waiters = 12,
-                                   .deadlocks = shards::deadlock_rule::refuse}));
+                                   .deadlocks = shards::deadlock_rule::refuse,
+                                   .store = shards::store_rule::token}));
     BOOST_TEST(same(book.of("b"), {.pollers = shards::poller_rule::reserve}));
     BOOST_TEST(book.any_parks());
     BOOST_TEST(book.any_renews());

@@ -46,6 +46,22 @@ SEASTAR_TEST_CASE(expired_locks_give_their_memory_back_without_being_asked_for) 
     co_await locks.stop();
 }
 
+/// Another core may have the policies by then, and renew what a connection of this one has taken.
+SEASTAR_TEST_CASE(connections_count_with_renewed_locks_as_soon_as_policies_are_prepared) {
+    lock_service locks({1, 2}, {});
+    BOOST_TEST(!locks.may_renew());
+    locks.prepare_policies(policy_book({{"*", {.renew = true}}}));
+    BOOST_TEST(locks.may_renew());
+    BOOST_TEST(!locks.table().policies().any_renews());
+    locks.change_policies();
+    BOOST_TEST(locks.table().policies().any_renews());
+    locks.prepare_policies(policy_book());
+    locks.change_policies();
+    BOOST_TEST(!locks.table().policies().any_renews());
+    BOOST_TEST(locks.may_renew());
+    return ss::make_ready_future<>();
+}
+
 SEASTAR_TEST_CASE(the_clock_never_goes_back) {
     auto before = read_clock();
     for (int i = 0; i < 1'000; ++i) {

@@ -141,8 +141,8 @@ BOOST_AUTO_TEST_CASE(another_machine_is_refused_unless_allowed) {
 }
 
 BOOST_AUTO_TEST_CASE(options_that_contradict_each_other_are_refused) {
-    BOOST_TEST(complaint({"--server", "127.0.0.1:2"}) ==
-               "only --protocol redlock takes more than one --server");
+    BOOST_TEST(complaint({"--server", "127.0.0.1:2", "--protocol", "blpop"}) ==
+               "--protocol blpop takes one --server: its lists are in one place");
     BOOST_TEST(complaint({"--server", "127.0.0.1:2", "--protocol", "redlock"})
                    .starts_with("--protocol redlock needs an odd number"));
     BOOST_TEST(complaint({"--depth", "2", "--mode", "hot"}).starts_with("--depth is for"));

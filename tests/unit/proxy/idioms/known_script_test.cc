@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(every_script_names_the_key_it_is_about) {
 
 BOOST_AUTO_TEST_CASE(every_script_names_who_asks_if_its_operation_compares_owners) {
     for_each_script([](const known_script& script) {
-        if (script.op <= operation::extend_or_create || script.op == operation::ttl_if_owner) {
+        if (script.op <= operation::take_over || script.op == operation::ttl_if_owner) {
             BOOST_TEST((knows(script, role::token) || knows(script, role::value)));
         }
         if (script.op >= operation::acquire_all && script.op <= operation::ttl_all) {
@@ -91,8 +91,9 @@ BOOST_AUTO_TEST_CASE(an_expiry_is_told_once) {
     for_each_script([](const known_script& script) {
         if (is_one_of(script.op, {operation::acquire_if_absent, operation::acquire_or_renew,
                                   operation::extend_if_owner, operation::extend_or_create,
-                                  operation::acquire_all, operation::acquire_or_renew_all,
-                                  operation::extend_all, operation::expire_keys})) {
+                                  operation::take_over, operation::acquire_all,
+                                  operation::acquire_or_renew_all, operation::extend_all,
+                                  operation::expire_keys})) {
             const int told = knows(script, role::ttl_ms) + knows(script, role::ttl_s) +
                              knows(script, role::add_ms) + knows(script, role::at_ms);
             BOOST_TEST(told == 1);

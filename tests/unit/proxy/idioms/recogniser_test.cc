@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(all_libraries_are_there) {
          {"redis-py", "node-redlock", "redsync", "bsm/redislock", "redis-semaphore",
           "Spring Integration", "ShedLock", "Laravel", "RedLock.net", "DistributedLock.Redis",
           "lock4j", "redlock-py", "redlock-rb", "aioredlock", "pottery", "python-redis-lock",
-          "Redisson"}) {
+          "Redisson", "rueidislock", "rslock"}) {
         const auto found = std::ranges::find_if(scripts_by_sha(), [&](const auto& entry) {
             return entry.script->library.find(library) != std::string_view::npos;
         });

@@ -86,6 +86,60 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_kept_for_one_who_polls_is_refused_to_the_oth
     }
 }
 
+// Whoever is woken by a release and then refused sleeps again: if the lock were kept for another
+// one that sleeps, all would sleep beside a free lock.
+BOOST_AUTO_TEST_CASE(a_lock_whose_release_wakes_sleepers_is_kept_for_nobody) {
+    struct {
+        const char* name;
+        way try_as_one;
+        way try_as_other;
+        const char* release;
+        words keys;
+        words arguments;
+        const char* released;
+        const char* won;
+    } const kinds[] = {
+        {"Redisson",
+         {"149c5a8b", {"30000", "one"}},
+         {"149c5a8b", {"30000", "other"}},
+         "68664592",
+         {"k", "channel", "latch"},
+         {"0", "30000", "one", "PUBLISH", "5000"},
+         ":1",
+         "nil"},
+        {"python-redis-lock",
+         {"862f31bf", {"one", "30000"}},
+         {"862f31bf", {"other", "30000"}},
+         "90da9187",
+         {"k", "signal"},
+         {"one", "1000"},
+         ":0",
+         "+OK"},
+        {"a release that nobody is told of",
+         {"862f31bf", {"one", "30000"}},
+         {"862f31bf", {"other", "30000"}},
+         "b70c2384",
+         {"k"},
+         {"one"},
+         ":1",
+         "nil"},
+    };
+    for (const auto& one : kinds) {
+        BOOST_TEST_CONTEXT(one.name) {
+            polled_world here{{}};
+            here.ask(1, one.try_as_one);
+            for (int i = 0; i < 20; ++i) {
+                here.ask(2, one.try_as_other);
+                here.pass(100);
+            }
+            here.client = 1;
+            BOOST_TEST(here.eval(one.release, one.keys, one.arguments) == one.released);
+            here.table.settle(here.now);
+            BOOST_TEST(here.ask(3, one.try_as_one) == one.won);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(who_is_refused_a_lock_that_is_kept_is_told_when_to_come_back) {
     polled_world here{{.pollers = shards::poller_rule::reserve}};
     here.set_hash("k", "somebody", "1", 60'000);

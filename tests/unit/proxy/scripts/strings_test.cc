@@ -32,6 +32,12 @@ constexpr std::string_view extend_or_create_minus = "9f614a78";
 constexpr std::string_view ttl_or_minus_three = "6484da7d";
 constexpr std::string_view ttl_in_seconds = "f908d3f4";
 constexpr std::string_view value_and_pttl = "78d2ca48";
+constexpr std::string_view set_nx_pxat = "3875d208";     // until a Unix time, and reads it
+constexpr std::string_view set_nx_px_read = "fa3d1aaa";  // likewise, with a lease
+constexpr std::string_view set_pxat = "c10e8119";        // whoever has it
+constexpr std::string_view set_px = "4384ed08";
+constexpr std::string_view pexpireat = "852ba6ec";
+constexpr std::string_view set_if_mine = "17a49af0";  // SET in place of PEXPIRE
 
 }  // namespace
 
@@ -88,6 +94,45 @@ BOOST_AUTO_TEST_CASE(an_expired_lock_is_absent) {
     BOOST_TEST(eval(set_nx_px, {"k"}, {"me", "5000"}) == "nil");
     pass(1);
     BOOST_TEST(eval(set_nx_px, {"k"}, {"me", "5000"}) == "+OK");
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_may_be_set_until_a_unix_time) {
+    BOOST_TEST(eval(set_nx_pxat, {"k"}, {"me", "1800000005000"}) == "+OK");
+    BOOST_TEST(left("k") == 5000);
+    BOOST_TEST(eval(set_nx_pxat, {"k"}, {"you", "1800000009000"}) == "nil");
+    BOOST_TEST(get("k") == "me");
+    BOOST_TEST(eval(set_nx_pxat, {"past"}, {"me", "1700000000000"}) == "+OK");
+    BOOST_TEST(!exists("past"));
+    BOOST_TEST(eval(set_nx_pxat, {"l"}, {"me", "0"}) == bad_set);
+    BOOST_TEST(eval(set_nx_pxat, {"l"}, {"me", "-1"}) == bad_set);
+    BOOST_TEST(eval(set_nx_pxat, {"l"}, {"me", "soon"}) == not_integer);
+    BOOST_TEST(!exists("l"));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_refused_and_reads_the_lock_is_told_of_a_wrong_type) {
+    set_hash("h", "me", "1");
+    BOOST_TEST(eval(set_nx_pxat, {"h"}, {"me", "1800000005000"}) == "-WRONGTYPE");
+    BOOST_TEST(eval(set_nx_px_read, {"h"}, {"me", "5000"}) == "-WRONGTYPE");
+    set("k", "you", 100);
+    BOOST_TEST(eval(set_nx_px_read, {"k"}, {"me", "5000"}) == "nil");
+}
+
+// ---- take_over ----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_lock_can_be_taken_from_whoever_has_it) {
+    set("k", "you", 100);
+    set_hash("h", "you", "1");
+    BOOST_TEST(eval(set_pxat, {"k"}, {"me", "1800000005000"}) == "+OK");
+    BOOST_TEST(get("k") == "me");
+    BOOST_TEST(left("k") == 5000);
+    BOOST_TEST(eval(set_px, {"k"}, {"again", "7000"}) == "+OK");
+    BOOST_TEST(get("k") == "again");
+    BOOST_TEST(left("k") == 7000);
+    BOOST_TEST(eval(set_px, {"h"}, {"me", "7000"}) == "+OK");
+    BOOST_TEST(get("h") == "me");
+    BOOST_TEST(eval(set_px, {"absent"}, {"me", "7000"}) == "+OK");
+    BOOST_TEST(eval(set_px, {"k"}, {"you", "0"}) == bad_set);
+    BOOST_TEST(get("k") == "again");
 }
 
 // ---- acquire_or_renew ---------------------------------------------------------------------------
@@ -284,6 +329,27 @@ BOOST_AUTO_TEST_CASE(a_refresh_of_no_seconds_persists) {
     BOOST_TEST(left("k") == -1);
     BOOST_TEST(eval(refresh_or_persist, {"k"}, {"you", "0"}) == ":0");
     BOOST_TEST(eval(refresh_or_persist, {"k"}, {"me", "x"}) == not_integer);
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_may_be_extended_to_a_unix_time) {
+    BOOST_TEST(eval(pexpireat, {"k"}, {"me", "1800000005000"}) == ":0");
+    set("k", "me", 100);
+    BOOST_TEST(eval(pexpireat, {"k"}, {"you", "1800000005000"}) == ":0");
+    BOOST_TEST(eval(pexpireat, {"k"}, {"me", "1800000005000"}) == ":1");
+    BOOST_TEST(left("k") == 5000);
+    BOOST_TEST(eval(pexpireat, {"k"}, {"me", "soon"}) == not_integer);
+    BOOST_TEST(eval(pexpireat, {"k"}, {"me", "-9223372036854775808"}) == ":1");
+    BOOST_TEST(!exists("k"));
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_may_be_extended_by_setting_the_lock_again) {
+    BOOST_TEST(eval(set_if_mine, {"k"}, {"me", "5000"}) == ":0");
+    set("k", "me", 100);
+    BOOST_TEST(eval(set_if_mine, {"k"}, {"you", "5000"}) == ":0");
+    BOOST_TEST(eval(set_if_mine, {"k"}, {"me", "5000"}) == ":1");
+    BOOST_TEST(left("k") == 5000);
+    BOOST_TEST(eval(set_if_mine, {"k"}, {"me", "0"}) == bad_set);
+    BOOST_TEST(left("k") == 5000);
 }
 
 // ---- extend_or_create ---------------------------------------------------------------------------

@@ -57,6 +57,15 @@ handshake_facts restarted_facts() {
     return result;
 }
 
+/// The same of one that writes before it answers.
+handshake_facts durable_facts() {
+    auto kept = restarted_facts();
+    kept.appendonly = "yes";
+    kept.appendfsync = "always";
+    kept.durability = "always";
+    return kept;
+}
+
 other_master knows(std::chrono::nanoseconds horizon, uint64_t counter = 0) {
     return {.what = standing::admitted, .horizon = horizon, .counter = counter};
 }
@@ -318,11 +327,7 @@ BOOST_AUTO_TEST_CASE(somebody_else_may_be_faster) {
 
 BOOST_AUTO_TEST_CASE(a_master_that_writes_before_it_answers_needs_no_quarantine) {
     path way(options_of(3));
-    auto kept = restarted_facts();
-    kept.appendonly = "yes";
-    kept.appendfsync = "always";
-    kept.durability = "always";
-    way.it.on_handshake(kept, way.now);
+    way.it.on_handshake(durable_facts(), way.now);
     BOOST_TEST((way.step() == kind::pend));
     way.pended("nonce");
     BOOST_TEST((way.step() == kind::read_horizons));
@@ -334,18 +339,6 @@ BOOST_AUTO_TEST_CASE(a_master_that_writes_before_it_answers_needs_no_quarantine)
     BOOST_TEST(step.durability == "always");
     BOOST_TEST(way.now == start);
 }
-
-namespace {
-
-handshake_facts durable_facts() {
-    auto kept = restarted_facts();
-    kept.appendonly = "yes";
-    kept.appendfsync = "always";
-    kept.durability = "always";
-    return kept;
-}
-
-}  // namespace
 
 BOOST_AUTO_TEST_CASE(a_master_that_forgets_between_handshake_and_nonce_is_quarantined) {
     path way(options_of(3));
@@ -534,4 +527,62 @@ BOOST_AUTO_TEST_CASE(a_clock_that_steps_again_begins_again_and_a_reconnect_does_
     BOOST_TEST(!way.it.may_vote());
     BOOST_TEST((way.step() == kind::read_horizons));
     BOOST_TEST(way.now == after(100ms + rounds));
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_step_after_a_clock_step_does_not_shake_hands_for_ever) {
+    path way(options_of(3));
+    way.it.on_handshake(facts(), way.now);
+    way.it.on_clock_step(way.now);
+    BOOST_TEST((way.step() == kind::read_horizons));
+    way.it.on_failed_step(way.now);
+    BOOST_TEST((way.step() == kind::shake_hands));
+    way.it.on_handshake(facts(), way.now);
+    BOOST_TEST(!way.it.may_vote());
+    BOOST_TEST((way.step() == kind::read_horizons));
+    way.others({knows(4s), knows(1s)});
+    way.step();
+    BOOST_TEST(way.it.may_vote());
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_master_whose_clock_stepped_waits_when_it_is_taken_back) {
+    path way(options_of(3));
+    way.it.on_handshake(facts(), way.now);
+    auto loading = facts();
+    loading.loading = true;
+    way.it.on_handshake(loading, way.now);
+    way.it.on_clock_step(way.now);
+    BOOST_TEST((way.it.status() == state::refused));
+    BOOST_TEST((way.step() == kind::shake_hands));
+    way.it.on_handshake(facts(), way.now);
+    BOOST_TEST(!way.it.may_vote());
+    BOOST_TEST((way.step() == kind::read_horizons));
+}
+
+BOOST_AUTO_TEST_CASE(a_master_that_kept_everything_waits_if_its_clock_stepped) {
+    for (const bool before_it_pended : {true, false}) {
+        path way(options_of(3));
+        way.it.on_handshake(durable_facts(), way.now);
+        BOOST_TEST((way.step() == kind::pend));
+        if (before_it_pended) {
+            way.it.on_clock_step(way.now);
+        }
+        way.pended("nonce");
+        if (!before_it_pended) {
+            way.it.on_clock_step(way.now);
+        }
+        const auto seen = way.now;
+        BOOST_TEST((way.step() == kind::read_horizons));
+        BOOST_TEST(way.now == seen + rounds);
+        way.others({knows(4s), knows(1s)});
+        BOOST_TEST((way.step() == kind::read_horizons));
+        BOOST_TEST(way.now == seen + rounds + 4s + 80ms + 5ms);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_handshake_that_fails_is_not_tried_again_at_once) {
+    path way(options_of(3));
+    const auto failed = way.now;
+    way.it.on_failed_step(failed);
+    BOOST_TEST((way.step() == kind::shake_hands));
+    BOOST_TEST(way.now > failed);
 }

@@ -24,6 +24,30 @@ BOOST_AUTO_TEST_CASE(a_lock_without_a_ttl_ends_a_grace_after_its_connection) {
     BOOST_TEST(desk.lost() == "a");
 }
 
+BOOST_AUTO_TEST_CASE(a_client_beyond_a_broken_link_has_the_time_that_it_needs_to_hear_of_it) {
+    lock_desk desk(with_grace);
+    desk.take("k", "a", bound(1));
+    desk.take("s", "b", {.client = 1, .mode = lock_mode::shared, .ttl = std::nullopt});
+    desk.leave(1, start + 5s, 4s);
+    BOOST_TEST(!is_free(desk, start + 9s - 1ns));
+    BOOST_TEST(desk.owners("s", start + 9s - 1ns) == "b");
+    BOOST_TEST(is_free(desk, start + 9s));
+    BOOST_TEST(desk.owners("s", start + 9s) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_repeated_order_goes_over_to_its_new_connection_and_has_one_hold) {
+    lock_desk desk(with_grace);
+    const auto first = *desk.take("k", "a", bound(1));
+    desk.leave(1, start + 1s, 4s);
+    const auto again = *desk.take(
+        "k", "a", {.client = 2, .ttl = std::nullopt, .repeats = first.fence}, start + 2s);
+    BOOST_TEST(again.fence == first.fence);
+    BOOST_TEST(again.holds == 1);
+    BOOST_TEST(!is_free(desk, start + 30s));
+    BOOST_TEST((desk.release("k", "a", start + 30s) == 0));
+    BOOST_TEST(is_free(desk, start + 30s));
+}
+
 BOOST_AUTO_TEST_CASE(without_a_grace_it_ends_with_its_connection) {
     lock_desk desk({.grace = 0s});
     desk.take("k", "a", bound(1));

@@ -46,6 +46,31 @@ BOOST_AUTO_TEST_CASE(a_second_hold_never_brings_the_end_nearer) {
     BOOST_TEST((desk.take("k", "a", {.ttl = 20s})->until == start + 20s));
 }
 
+BOOST_AUTO_TEST_CASE(an_order_that_is_repeated_has_no_hold_more) {
+    lock_desk desk;
+    for (const wish& how : {wish{}, shared(), permits(2, 5), permits(5, 5)}) {
+        const auto first = *desk.take("k", "a", how);
+        auto same = how;
+        same.repeats = first.fence;
+        const auto again = *desk.take("k", "a", same, start + 1s);
+        BOOST_TEST(again.fence == first.fence);
+        BOOST_TEST(again.holds == 1);
+        BOOST_TEST((again.until == start + 11s));
+        BOOST_TEST((desk.release("k", "a", start + 1s) == 0));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_order_that_repeats_an_earlier_grant_is_a_new_one) {
+    lock_desk desk;
+    const auto earlier = *desk.take("k", "a");
+    desk.release("k", "a");
+    const auto other = *desk.take("k", "a");
+    wish again;
+    again.repeats = earlier.fence;
+    BOOST_TEST(other.fence > earlier.fence);
+    BOOST_TEST((desk.take("k", "a", again)->holds == 2));
+}
+
 BOOST_AUTO_TEST_CASE(holds_are_counted_up_to_a_limit) {
     lock_desk desk;
     constexpr int most = std::numeric_limits<uint16_t>::max();

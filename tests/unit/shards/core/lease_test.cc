@@ -569,6 +569,92 @@ BOOST_AUTO_TEST_CASE(one_master_is_the_same_code) {
     BOOST_TEST(it.only(kind::release).to == masters({0}));
 }
 
+// ---- The token of the client on the masters
+
+namespace {
+
+using texts = std::vector<std::string>;
+
+/// Held in the name of the first client.
+desk held_by(std::string_view token) {
+    desk it;
+    it.key.acquire(ttl, {.high = ++it.attempts, .low = 7}, it.turn(), token);
+    BOOST_TEST(it.only(kind::vote).stored->value == token);
+    for (int master = 0; master < 3; ++master) {
+        it.vote(master, vote::granted(640));
+    }
+    BOOST_REQUIRE(it.key.grant(ttl, it.turn(), token).has_value());
+    it.taken();
+    return it;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_leases_own_value_needs_no_token) {
+    desk it;
+    it.win();
+    BOOST_TEST(it.key.grant(ttl, it.turn()).has_value());
+    it.key.release(it.turn());
+    BOOST_TEST(!it.only(kind::release).stored);
+}
+
+BOOST_AUTO_TEST_CASE(another_clients_token_is_exchanged_before_it_is_granted) {
+    desk it = held_by("ann");
+    const auto refused = it.key.grant(1s, it.turn(), "bob");
+    BOOST_REQUIRE(!refused.has_value());
+    BOOST_TEST((refused.error() == grant_obstacle::other_token));
+    const auto asked = it.only(kind::renew);
+    BOOST_TEST(asked.stored->value == "bob");
+    BOOST_TEST(asked.stored->also == texts{"ann"}, boost::test_tools::per_element());
+    it.renewed(0, renewal_answer::extended(704));
+    BOOST_TEST(!it.key.grant(1s, it.turn(), "bob").has_value());  // one of three
+    it.renewed(1, renewal_answer::extended(704));
+    BOOST_TEST(it.key.grant(1s, it.turn(), "bob").has_value());
+    // The third has ann's still, perhaps: it is ours as well.
+    it.taken();
+    it.key.release(it.turn());
+    const auto release = it.only(kind::release);
+    BOOST_TEST(release.to == masters({0, 1, 2}));
+    BOOST_TEST(release.stored->value == "bob");
+    BOOST_TEST(release.stored->also == texts{"ann"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_exchange_without_a_majority_grants_nothing_and_is_not_forgotten) {
+    desk it = held_by("ann");
+    BOOST_TEST(!it.key.grant(1s, it.turn(), "bob").has_value());
+    it.taken();
+    it.renewed(0, renewal_answer::extended(704));
+    it.renewed(1, renewal_answer::refused());
+    it.renewed(2, renewal_answer::no_answer());
+    BOOST_TEST(!it.key.is_extending());
+    it.now = after(100ms);
+    BOOST_TEST(!it.key.grant(1s, it.turn(), "cid").has_value());
+    const auto asked = it.taken().back();
+    BOOST_TEST(asked.stored->value == "cid");
+    BOOST_TEST(asked.stored->also == (texts{"ann", "bob"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_renewal_keeps_the_token_and_heals_those_that_missed_an_exchange) {
+    desk it = held_by("ann");
+    BOOST_TEST(!it.key.grant_untimed(it.turn(), "bob").has_value());
+    it.taken();
+    for (int master = 0; master < 3; ++master) {
+        it.renewed(master, renewal_answer::extended(704));
+    }
+    BOOST_REQUIRE(it.key.grant_untimed(it.turn(), "bob").has_value());
+    it.taken();
+    it.at(it.key.wake_at(it.rules));
+    const auto asked = it.only(kind::renew);
+    BOOST_TEST(asked.stored->value == "bob");
+    BOOST_TEST(asked.stored->also == texts{"ann"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_plain_lock_takes_the_token_away) {
+    desk it = held_by("ann");
+    BOOST_TEST(!it.key.grant(1s, it.turn()).has_value());
+    BOOST_TEST(it.only(kind::renew).stored->value == "");
+}
+
 BOOST_AUTO_TEST_CASE(an_idle_lease_is_small) {
-    BOOST_TEST(sizeof(lease) <= 72);
+    BOOST_TEST(sizeof(lease) <= 80);
 }

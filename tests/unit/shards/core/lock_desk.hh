@@ -21,6 +21,7 @@ struct wish {
     uint32_t of = 1;
     /// None: bound to the connection.
     std::optional<std::chrono::milliseconds> ttl = std::chrono::milliseconds(10'000);
+    std::optional<uint64_t> repeats{};
 };
 
 inline wish shared(uint64_t client = 1) {
@@ -78,7 +79,8 @@ public:
                                    .mode = what.mode,
                                    .permits = what.permits,
                                    .of = what.of,
-                                   .ttl = what.ttl},
+                                   .ttl = what.ttl,
+                                   .repeats = what.repeats},
                                   then, now);
         table.settle(now);
         return outcome;
@@ -102,7 +104,7 @@ public:
     std::string try_wait(place& who, std::string_view name, instant now = start) {
         note(now);
         const auto tried =
-            ask(name, who.owner, {who.client, who.mode, who.permits, who.of, who.ttl}, now,
+            ask(name, who.owner, {who.client, who.mode, who.permits, who.of, who.ttl, {}}, now,
                 lock_table::if_refused::will_wait);
         BOOST_REQUIRE((!tried || !tried->granted));
         who.at = this;
@@ -151,9 +153,10 @@ public:
         BOOST_REQUIRE(table.expire({.key = key_of(name), .when = when}, now));
         table.settle(now);
     }
-    void leave(uint64_t client, instant now = start) {
+    void leave(uint64_t client, instant now = start,
+               std::chrono::milliseconds at_least = std::chrono::milliseconds(0)) {
         note(now);
-        table.client_left(client, now);
+        table.client_left(client, now, at_least);
         table.settle(now);
     }
     void advance(instant now) {

@@ -107,3 +107,10 @@ BOOST_AUTO_TEST_CASE(a_database_that_is_not_there_is_said_so) {
     BOOST_TEST(contains(why, "database 99"));
     BOOST_TEST(contains(why, "out of range"));
 }
+
+BOOST_AUTO_TEST_CASE(a_login_names_the_user_also_if_it_is_the_default_one) {
+    BOOST_TEST(login(address_of("redis://:word@h")).bytes() ==
+               "*3\r\n$4\r\nAUTH\r\n$7\r\ndefault\r\n$4\r\nword\r\n");
+    BOOST_TEST(login(address_of("redis://me:word@h")).bytes() ==
+               "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$4\r\nword\r\n");
+}

@@ -223,6 +223,88 @@ SEASTAR_THREAD_TEST_CASE(a_greeting_without_an_answer_is_given_up) {
     BOOST_TEST(contains(f.master.state().last_error, "the greeting took longer than 1000ms"));
 }
 
+// ---- other credentials
+
+namespace {
+
+/// The same master for somebody else.
+config::redis_address address_for(const char* credentials) {
+    return config::parse_redis_address(fmt::format("redis://{}@127.0.0.1", credentials)).value();
+}
+
+}  // namespace
+
+SEASTAR_THREAD_TEST_CASE(a_connection_logs_in_anew_behind_what_was_sent_and_stays) {
+    fixture f(options_for(any_port, "redis://old:one@"));
+    auto peer = f.connect();
+    auto before = f.send({"PING"});
+    f.master.change_credentials(address_for("new:two"), {});
+    auto after = f.send({"PING"});
+    BOOST_TEST((peer.command().get() == words{"PING"}));
+    BOOST_TEST((peer.command().get() == words{"AUTH", "new", "two"}));
+    BOOST_TEST((peer.command().get() == words{"PING"}));
+    peer.say(":1\r\n+OK\r\n:2\r\n").get();
+    BOOST_TEST(number(before.get()) == 1);
+    BOOST_TEST(number(after.get()) == 2);
+    BOOST_TEST((f.master.generation() == link_generation{1}));
+    BOOST_TEST(f.events.breaks.empty());
+    peer.close().get();
+    auto next = f.server.accept();
+    f.pass_time_until([&] { return next.available(); });
+    auto second = next.get();
+    BOOST_TEST((second.greet().get() ==
+                words{"HELLO", "3", "AUTH", "new", "two", "SETNAME", "lockkeeper-test"}));
+    second.close().get();
+}
+
+SEASTAR_THREAD_TEST_CASE(a_connection_that_may_not_log_in_anew_stays_as_it_was) {
+    fixture f(options_for(any_port, "redis://old:one@"));
+    auto peer = f.connect();
+    f.master.change_credentials(address_for("new:wrong"), {});
+    auto after = f.send({"PING"});
+    peer.command().get();
+    peer.command().get();
+    peer.say("-WRONGPASS invalid username-password pair or user is disabled.\r\n:2\r\n").get();
+    BOOST_TEST(number(after.get()) == 2);
+    BOOST_TEST(f.master.is_connected());
+    peer.close().get();
+}
+
+SEASTAR_THREAD_TEST_CASE(the_same_credentials_are_not_told_again) {
+    fixture f(options_for(any_port, "redis://me:one@"));
+    auto peer = f.connect();
+    f.master.change_credentials(address_for("me:one"), {});
+    auto after = f.send({"PING"});
+    BOOST_TEST((peer.command().get() == words{"PING"}));
+    peer.say(":1\r\n").get();
+    after.get().value();
+    peer.close().get();
+}
+
+SEASTAR_THREAD_TEST_CASE(credentials_that_change_during_a_greeting_are_told_after_it) {
+    fixture f(options_for(any_port, "redis://old:one@"));
+    f.master.start().get();
+    auto peer = f.server.accept().get();
+    // The master has sent its greeting once a byte of it is here.
+    auto greeted = peer.greet();
+    f.until([&] { return f.master.statistics().writes > 0; });
+    f.master.change_credentials(address_for("new:two"), {});
+    BOOST_TEST((greeted.get()[3] == "old"));
+    BOOST_TEST((peer.command().get() == words{"AUTH", "new", "two"}));
+    peer.say("+OK\r\n").get();
+    peer.close().get();
+}
+
+SEASTAR_THREAD_TEST_CASE(it_stops_while_it_logs_in_anew) {
+    fixture f(options_for(any_port, "redis://old:one@"));
+    auto peer = f.connect();
+    f.master.change_credentials(address_for("new:two"), {});
+    peer.command().get();
+    f.master.stop().get();
+    peer.until_closed().get();
+    peer.close().get();
+}
+
 // ---- requests and replies
 
 SEASTAR_THREAD_TEST_CASE(replies_are_matched_in_order) {

@@ -120,15 +120,28 @@ BOOST_AUTO_TEST_CASE(fences_end_where_doubles_cannot_tell_them_apart) {
     BOOST_TEST((at(fences_end) == vote::answer::refused));
 }
 
-BOOST_AUTO_TEST_CASE(without_fences_a_vote_is_one_command) {
+BOOST_AUTO_TEST_CASE(without_fences_a_vote_asks_for_the_incarnation_behind_the_key) {
     output out;
-    write_plain_vote(out, "k", "me:1", 1500ms);
-    BOOST_TEST(
-        out.view() ==
-        "*6\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\nme:1\r\n$2\r\nNX\r\n$2\r\nPX\r\n$4\r\n1500\r\n");
-    BOOST_TEST((read_plain_vote(ok()).what == vote::answer::granted));
-    BOOST_TEST((read_plain_vote(reply::null()).what == vote::answer::busy));
-    BOOST_TEST((read_plain_vote(reply::error("OOM x")).what == vote::answer::refused));
+    write_plain_vote(out, {.key = "k", .value = "me:1", .length = 1500ms, .fence_key = "f"});
+    BOOST_TEST(out.view() ==
+               "*6\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\nme:1\r\n$2\r\nNX\r\n$2\r\nPX\r\n$4\r\n1500\r\n"
+               "*4\r\n$5\r\nHMGET\r\n$1\r\nf\r\n$3\r\ninc\r\n$3\r\ncfg\r\n");
+    const auto plain = [](const reply& set, const reply& facts) {
+        return read_plain_vote(set, facts, admitted).what;
+    };
+    const auto right = array({bulk("run1"), bulk("cfg1")});
+    BOOST_TEST((plain(ok(), right) == vote::answer::granted));
+    BOOST_TEST((plain(reply::null(), right) == vote::answer::busy));
+    BOOST_TEST((plain(reply::error("OOM x"), right) == vote::answer::refused));
+    BOOST_TEST(!shows_other_incarnation(right, admitted));
+    // After a restart or a flush, a key that could be set is worth nothing.
+    for (const auto& wrong :
+         {array({bulk("run2"), bulk("cfg1")}), array({bulk("run1"), bulk("cfg2")}),
+          array({reply::null(), reply::null()})}) {
+        BOOST_TEST((plain(ok(), wrong) == vote::answer::refused));
+        BOOST_TEST(shows_other_incarnation(wrong, admitted));
+    }
+    BOOST_TEST((plain(ok(), reply::error("NOPERM x")) == vote::answer::refused));
 }
 
 // ---- The rest

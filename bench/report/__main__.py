@@ -1,0 +1,249 @@
+"""Writes the report of a run: report.md and its charts, from the JSON lines that the benchmarks left in a folder.
+
+    python3 -B bench/report bench/results/2026-01-31-120000
+
+The folder has runs.jsonl, run.json (machine, commands, when) and, of each benchmark, what it printed (NAME.txt).
+Only Python's standard library.
+"""
+
+import argparse
+import glob
+import json
+import os
+import sys
+
+import charts
+import losses
+from bars import judge
+from lines import Lines, Missing, number
+
+EXPLANATIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "explanations.md")
+
+
+def explanations():
+    """What is known about bars that are missed: by the bar's name, from the headings of explanations.md."""
+    found, name = {}, None
+    with open(EXPLANATIONS) as file:
+        for line in file:
+            if line.startswith("## "):
+                name = line[3:].strip()
+                found[name] = ""
+            elif name:
+                found[name] += line
+    return {name: text.strip() for name, text in found.items()}
+
+
+def show(figure):
+    text = number(figure.median)
+    if len(figure.values) > 1:
+        text += f" ({number(figure.least)} to {number(figure.most)})"
+    return text
+
+
+def cell(words):
+    """Words of others, in a table."""
+    return str(words).replace("|", "\\|")
+
+
+def rounds_of(figure):
+    if figure.noisy == 0:
+        return f"{figure.of}"
+    if figure.is_noisy:
+        return f"{figure.of}, **{figure.noisy} noisy**"
+    return f"{len(figure.values)} calm of {figure.of}"
+
+
+def table_of_bars(verdicts):
+    yield "| What | Wanted | Found: median (least to most) | Rounds | |"
+    yield "|---|---|---|---|---|"
+    for one in verdicts:
+        if one.figure:
+            yield f"| {one.bar.what} | {one.bar.wanted} | {show(one.figure)} | {rounds_of(one.figure)} | {one.mark} |"
+        else:
+            yield f"| {one.bar.what} | {one.bar.wanted} | {cell(one.why_not)} | | {one.word} |"
+
+
+def reading(verdicts):
+    count = {word: sum(1 for one in verdicts if one.word == word) for word in ("met", "**missed**", "not measured")}
+    yield (f"Of {len(verdicts)} bars {count['met']} are met, {count['**missed**']} missed"
+           + (f" and {count['not measured']} not measured." if count["not measured"] else "."))
+    noisy = sum(1 for one in verdicts if one.figure and one.figure.is_noisy)
+    if noisy:
+        yield (f"\n**{noisy} figures are of noisy rounds**: other programs, or other guests of the host, used the machine while "
+               "they were taken. They are no evidence of anything.")
+    known = explanations()
+    missed = [one for one in verdicts if one.word == "**missed**"]
+    for one in missed:
+        yield (f"\n**Missed: {one.full_name}.** Wanted {one.bar.wanted}, found {show(one.figure)}. "
+               + ("These rounds were noisy: measure again before believing it. " if one.figure.is_noisy else "")
+               + known.get(one.bar.name, "Nobody has explained this one yet."))
+
+
+def commands_seen(line):
+    """By Redis itself, where there is one, all masters together; else requests that clients sent."""
+    if line.get("masters"):
+        return sum(one["commands"] for one in line["masters"]) / max(line["sections"], 1)
+    return line.get("commands_per_section", 0)
+
+
+def hot_key_table(lines, benchmark):
+    names = charts.contenders(lines, benchmark)
+    if not names:
+        return
+    yield ("| | Hand-offs/s (least to most) | Wait p50, p99, max (ms) | Jain | Starved 3 s | Commands at the store per section | CPU of all "
+           "servers per section (us) | Load (cores) | Rounds |")
+    yield "|---|---|---|---|---|---|---|---|---|"
+    rows = []
+    for name, title in names.items():
+        chosen = {"benchmark": benchmark, "contender": name}
+        try:
+            rate = lines.figure(lambda line: line["hand_offs_per_s"], **chosen)
+        except Missing as error:
+            rows.append((0, f"| {title} | {cell(error)} | | | | | | | |"))
+            continue
+
+        def middle(value):
+            return number(lines.figure(value, **chosen).median)
+
+        waits = ", ".join(middle(lambda line, one=share: line["wait_us"][one] / 1e3) for share in ("p50", "p99"))
+        longest = middle(lambda line: max(line["wait_us"]["max"], line["longest_wait_at_end_us"]) / 1e3)
+        starved = max(line["starved"] for line in lines.of(**chosen))
+        commands = middle(commands_seen)
+        cpu = middle(lambda line: sum(one.get("cpu_us_per_section", 0) for one in line["servers"]))
+        rows.append((-rate.median, f"| {title} | {show(rate)} | {waits}, {longest} | {middle(lambda line: line['jain'])} | "
+                     f"{starved} | {commands} | {cpu} | {middle(lambda line: line['generator_cpu_cores'])} | {rounds_of(rate)} |"))
+    for _, row in sorted(rows, key=lambda row: row[0]):
+        yield row
+
+
+def unmodified_table(lines):
+    chosen = lines.of(benchmark="unmodified")
+    if not chosen:
+        return
+    yield "| Library | On | Starved 3 s | Hand-offs/s | p99 (ms) | Jain | Redis commands/s | per section | Load (cores) | Rounds |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for library, place in dict.fromkeys((line["library"], line["place"]) for line in chosen):
+        wanted = {"benchmark": "unmodified", "library": library, "place": place}
+
+        def middle(value):
+            return number(lines.figure(value, **wanted).median)
+
+        starved = lines.figure(lambda line: line["starved"], **wanted)
+        yield (f"| {library} | {place} | {show(starved)} | {middle(lambda line: line['hand_offs_per_s'])} | "
+               f"{middle(lambda line: line['wait_us']['p99'] / 1e3)} | {middle(lambda line: line['jain'])} | "
+               f"{middle(lambda line: line['redis_commands_per_s'])} | {middle(lambda line: line['redis_commands_per_section'])} | "
+               f"{middle(lambda line: line['generator_cpu_cores'])} | {rounds_of(starved)} |")
+
+
+def memory_table(lines):
+    chosen = lines.of(benchmark="memory")
+    if not chosen:
+        return
+    yield "| What | On | How many | Bytes each (INFO) | Bytes each (RSS) |"
+    yield "|---|---|---|---|---|"
+    for line in chosen:
+        yield (f"| {line['what']} | {line['contender']} | {line['count']:,} | {number(line['used_bytes_each'])} | "
+               f"{number(line['resident_bytes_each'])} |")
+
+
+def instructions_table(lines):
+    chosen = lines.of(benchmark="instructions")
+    if not chosen:
+        return
+    yield "| Operation | Instructions |"
+    yield "|---|---|"
+    for line in chosen:
+        where = f", {line['group']}" if line.get("group") else ""
+        yield f"| {line['contender']}{where} | {number(line['value'])} |"
+
+
+def failures(lines, run):
+    found = [f"- {benchmark}: {contender}: {why}" for (benchmark, contender), why in lines.failures().items()]
+    found += [f"- the benchmark `{one['name']}`: code {one['code']} after {one['seconds']} s"
+              for one in run.get("parts", []) if one["code"] != 0]
+    return found
+
+
+def printed(folder):
+    for file in sorted(glob.glob(os.path.join(folder, "*.txt"))):
+        with open(file, errors="replace") as text:
+            words = text.read().strip()
+        yield f"<details><summary>{os.path.basename(file).removesuffix('.txt')}</summary>\n\n```\n{words}\n```\n</details>\n"
+
+
+def write(folder, out):
+    lines = Lines.read(os.path.join(folder, "runs.jsonl"))
+    with open(os.path.join(folder, "run.json")) as file:
+        run = json.load(file)
+    drawn = {}
+    for name, title, text in charts.all_charts(lines):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(text)
+        drawn[name] = title
+
+    def chart(*names):
+        for name in names:
+            if name in drawn:
+                print(f"![{drawn[name]}]({name})\n", file=out)
+
+    def part(title, *parts):
+        said = [[*one] for one in parts]
+        if any(said):
+            print(f"## {title}\n", file=out)
+            for one in said:
+                if one:
+                    print("\n".join(one) + "\n", file=out)
+
+    verdicts = judge(lines)
+    print(f"# Benchmarks of {run['when']}\n", file=out)
+    print(f"{run['machine']}; {run['memory']} of memory. Servers and load generators share this machine; everything is on "
+          f"loopback. Lockkeeper {run['commit']}, {'the quick form' if run.get('form') == 'quick' else 'the full form'}"
+          f" (`{run['command']}`), {run['minutes']} min. Versions: {', '.join(lines.versions()) or 'unknown'}.\n", file=out)
+    part("What it must show", table_of_bars(verdicts))
+    part("The honest reading", reading(verdicts))
+    part("What we lose", losses.write(lines))
+    part("One hot key", ["100 clients want one lock, release it at once and ask again at once. Each contender has started its "
+                         "servers alone, in turns; a hand-off is a grant to another client than the one before.\n"])
+    chart("hot-key.svg", "waits.svg")
+    part("One hot key, in figures", hot_key_table(lines, "hot-key"))
+    part("A crowd of 1,000", hot_key_table(lines, "hot-key-crowd"))
+    part("Libraries as they are", unmodified_table(lines))
+    chart("unmodified-starved.svg", "unmodified-commands.svg")
+    if "uncontended.svg" in drawn:
+        print("## Locks that nobody else wants\n", file=out)
+        chart("uncontended.svg")
+    if any(name.startswith("scaling") for name in drawn):
+        print("## Curves\n", file=out)
+        chart(*(name for name in drawn if name.startswith("scaling")))
+    part("Memory", memory_table(lines))
+    part("Instructions", instructions_table(lines))
+    part("What failed", failures(lines, run))
+    part("How it was made", commands_of(run))
+    print("## As printed\n", file=out)
+    for text in printed(folder):
+        print(text, file=out)
+
+
+def commands_of(run):
+    yield ("Rounds in which others used more than 0.15 cores are noisy; figures are of the calm rounds if there are two, else of all, "
+           "and say so. Every line that the load generators reported is in [runs.jsonl](runs.jsonl).\n")
+    yield "| Command | Seconds | Code |"
+    yield "|---|---|---|"
+    for one in run.get("parts", []):
+        yield f"| `{one['command']}` | {one['seconds']} | {one['code']} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench/report", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    options = parser.parse_args()
+    if not os.path.exists(os.path.join(options.folder, "runs.jsonl")):
+        sys.exit(f"{options.folder} has no runs.jsonl: nothing was measured")
+    file = os.path.join(options.folder, "report.md")
+    with open(file, "w") as out:
+        write(options.folder, out)
+    print(file)
+
+
+main()

@@ -1,0 +1,148 @@
+"""What a run must show: each bar with its limit, how its figure is found, and whether it is met."""
+
+from dataclasses import dataclass
+from typing import Callable
+
+from lines import Figure, Missing
+
+
+def hot(contender):
+    return {"benchmark": "hot-key", "contender": contender}
+
+
+def crowd(contender):
+    return {"benchmark": "hot-key-crowd", "contender": contender}
+
+
+def alone(group, contender):
+    return {"benchmark": "uncontended", "group": group, "contender": contender}
+
+
+def unmodified(library, place):
+    return {"benchmark": "unmodified", "library": library, "place": place}
+
+
+def hand_offs(line):
+    return line["hand_offs_per_s"]
+
+
+def sections(line):
+    return line["sections_per_s"]
+
+
+def over_ideal(line):
+    """The 99th percentile of the wait by what a perfect queue at that rate would take."""
+    return line["wait_us"]["p99"] / (line["clients"] / line["hand_offs_per_s"] * 1e6)
+
+
+def redis_commands_per_section(line):
+    return sum(one["commands"] for one in line["masters"]) / max(line["sections"], 1)
+
+
+def redis_cpu_per_section(line):
+    return sum(one["cpu_us_per_section"] for one in line["servers"] if one["name"] == "redis-server")
+
+
+OURS = "lockkeeper-5"
+PARK = "Lockkeeper, park"
+
+
+@dataclass
+class Bar:
+    name: str
+    what: str
+    least: float | None = None  # one of these two
+    most: float | None = None
+    find: Callable = None
+    below: bool = False  # `most` itself is too much
+
+    @property
+    def wanted(self):
+        if self.least is not None:
+            return f"at least {self.least:g}"
+        if self.most == 0:
+            return "0"
+        return f"{'below' if self.below else 'at most'} {self.most:g}"
+
+    def is_met(self, figure):
+        if self.least is not None:
+            return figure.median >= self.least
+        # What must not happen must not happen in any round.
+        value = figure.most if self.most == 0 else figure.median
+        return value < self.most if self.below else value <= self.most
+
+
+def times(name, limit, what, mine, theirs, value):
+    return Bar(name, what, least=limit, find=lambda lines: lines.ratio(value, mine, theirs))
+
+
+BARS = [
+    times("hot-blpop", 2, "One hot key, 100 waiters, five masters: hand-offs/s over the BLPOP token on one Redis",
+          hot(OURS), hot("redis-blpop"), hand_offs),
+    times("hot-redlock", 20, "... over RedLock of the clients on five masters", hot(OURS), hot("redlock-5"), hand_offs),
+    times("hot-rfairlock", 20, "... over Redisson's RFairLock", hot(OURS), hot("redisson-rfairlock"), hand_offs),
+    times("hot-etcd", 30, "... over etcd", hot(OURS), hot("etcd"), hand_offs),
+    times("hot-zookeeper", 30, "... over ZooKeeper", hot(OURS), hot("zookeeper"), hand_offs),
+    Bar("hot-p99", "... p99 of the wait over the ideal (waiters / hand-offs a second)", most=1.2,
+        find=lambda lines: lines.figure(over_ideal, **hot(OURS))),
+    Bar("hot-starved", "... clients of 1,000 that starve for 3 s", most=0,
+        find=lambda lines: lines.figure(lambda line: line["starved"], **crowd(OURS))),
+    Bar("hot-commands", "... Redis commands per critical section, all masters together", most=0.05, below=True,
+        find=lambda lines: lines.figure(redis_commands_per_section, **hot(OURS))),
+    Bar("hot-cpu", "... CPU of the masters per section over that of RedLock of the clients", most=0.02, below=True,
+        find=lambda lines: lines.ratio(redis_cpu_per_section, hot(OURS), hot("redlock-5"))),
+    times("alone-5", 2, "Uncontended, five masters: sections/s over RedLock of the clients",
+          alone("5 masters", "Lockkeeper"), alone("5 masters", "RedLock of the clients"), sections),
+    times("alone-3", 1.5, "... three masters", alone("3 masters", "Lockkeeper"),
+          alone("3 masters", "RedLock of the clients"), sections),
+    times("alone-1-unfenced", 0.8, "... one master, fences off, over Redis directly",
+          alone("one master", "Lockkeeper, no fences"), alone("one master", "redis-server"), sections),
+    times("alone-1-fenced", 0.7, "... one master, fences on, over Redis directly", alone("one master", "Lockkeeper, fences"),
+          alone("one master", "redis-server"), sections),
+    times("alone-memory", 1, "... embedded store, over Redis directly", alone("memory", "Lockkeeper"),
+          alone("memory", "redis-server"), sections),
+    times("alone-memory-piped", 1.5, "... embedded store, 32 requests at a time, over Redis directly",
+          alone("memory, 32 at a time", "Lockkeeper"), alone("memory, 32 at a time", "redis-server"), sections),
+]
+for library in ("redis-py", "npm redlock", "redis-semaphore"):
+    BARS += [
+        Bar(f"unmodified-{library}-starved", f"1,000 waiters of {library}, unmodified, through Lockkeeper "
+            "(`pollers: park, park: 3s`): starve for 3 s", most=0,
+            find=lambda lines, one=library: lines.figure(lambda line: line["starved"], **unmodified(one, PARK))),
+        Bar(f"unmodified-{library}-commands", "... commands that Redis sees, over those without Lockkeeper", most=0.1,
+            find=lambda lines, one=library: lines.ratio(lambda line: line["redis_commands_per_s"], unmodified(one, PARK),
+                                                        unmodified(one, "Redis"))),
+    ]
+
+
+@dataclass
+class Verdict:
+    bar: Bar
+    full_name: str
+    figure: Figure | None
+    why_not: str = ""
+
+    @property
+    def word(self):
+        if self.figure is None:
+            return "not measured"
+        return "met" if self.bar.is_met(self.figure) else "**missed**"
+
+    @property
+    def mark(self):
+        """The word, with how far it is to be trusted."""
+        return self.word + (", but noisy" if self.figure and self.figure.is_noisy else "")
+
+
+def judge(lines):
+    verdicts, subject = [], ""
+    for bar in BARS:
+        # "..." stands for the subject of the bars before.
+        if not bar.what.startswith("... "):
+            subject = bar.what.split(":")[0]
+        full = bar.what.replace("... ", subject + ": ", 1)
+        try:
+            verdicts.append(Verdict(bar, full, bar.find(lines)))
+        except Missing as error:
+            verdicts.append(Verdict(bar, full, None, str(error)))
+    return verdicts

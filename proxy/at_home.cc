@@ -1,0 +1,276 @@
+#include "proxy/at_home.hh"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <seastar/core/coroutine.hh>
+#include <seastar/core/sleep.hh>
+
+#include "proxy/client.hh"
+#include "proxy/command.hh"
+#include "proxy/services.hh"
+#include "shards/core/hash_tag.hh"
+#include "shards/core/link_watch.hh"
+
+namespace lockkeeper::proxy {
+
+namespace {
+
+using namespace std::chrono_literals;
+using shards::lock_answer;
+using shards::lock_order;
+using shards::lock_service;
+using shards::order_route;
+
+/// The first of the keys that has a home elsewhere decides, unless one of them is here.
+ss::future<std::optional<std::string>> home_of(client& who, std::vector<std::string_view> keys) {
+    std::optional<std::string> home;
+    for (const std::string_view key : keys) {
+        auto found = co_await who.all.locks.invoke_on(
+            who.all.locks.local().core_of(key),
+            [database = who.database, name = std::string(key)](lock_service& locks) {
+                return locks.leases()->locate(database, name, locks.key(database, name).hash);
+            });
+        if (found.is_here) {
+            co_return std::nullopt;
+        }
+        if (!home) {
+            home = std::move(found.home);
+        }
+    }
+    co_return home;
+}
+
+ss::future<bool> any_here(client& who, std::vector<std::string_view> keys) {
+    for (const std::string_view key : keys) {
+        const bool is_here = co_await who.all.locks.invoke_on(
+            who.all.locks.local().core_of(key),
+            [database = who.database, name = std::string(key)](lock_service& locks) {
+                return locks.leases()->comes_to_be_here(database, name,
+                                                        locks.key(database, name).hash);
+            });
+        if (is_here) {
+            co_return true;
+        }
+    }
+    co_return keys.empty();
+}
+
+/// LK.ACQUIRE, as the order was given.
+std::vector<std::string> words_of(const lock_order& order) {
+    std::vector<std::string> words{"LK.ACQUIRE", order.key, order.owner};
+    const auto add = [&words](std::string_view name, int64_t number) {
+        words.emplace_back(name);
+        words.push_back(fmt::format("{}", number));
+    };
+    if (order.ttl) {
+        add("TTL", order.ttl->count());
+    }
+    if (order.wait) {
+        add("WAIT", order.wait->count());
+    }
+    if (order.mode == shards::lock_mode::shared) {
+        words.emplace_back("SHARED");
+    } else if (order.mode == shards::lock_mode::permits) {
+        add("PERMITS", order.permits);
+        add("OF", order.of);
+    }
+    if (order.priority != 0) {
+        add("PRIORITY", order.priority);
+    }
+    words.emplace_back(order.repeated > 0 ? "AGAIN" : "ORDER");
+    words.push_back(order.number);
+    if (order.repeated > 0) {
+        words.push_back(fmt::to_string(order.repeated));
+    }
+    return words;
+}
+
+/// `asked`: when. The answer may have been on its way for as long as a process is paused or a
+/// connection hangs, so its time counts from then: what a client is told must not end after what
+/// the home will keep.
+lock_answer to_answer(const protocol::reply& reply, std::string home, shards::instant asked) {
+    using end = lock_answer::end;
+    if (reply.is_error()) {
+        return {.how = end::failed, .words = std::string(reply.text())};
+    }
+    const auto items = reply.items();
+    if (items.size() != 3) {
+        return {.how = end::refused};
+    }
+    const int64_t ttl = items[1].as_integer().value_or(0);
+    lock_answer answer{.how = end::granted, .home = std::move(home)};
+    answer.given.fence = static_cast<uint64_t>(items[0].as_integer().value_or(0));
+    answer.given.until = ttl < 0 ? shards::end_of_time : asked + std::chrono::milliseconds(ttl);
+    answer.given.holds = static_cast<uint32_t>(items[2].as_integer().value_or(1));
+    return answer;
+}
+
+/// How much of its time a lock may lose to the wait for it, before the home is asked how much there
+/// is left: a tenth. One without a TTL lives by the link, of which each end knows after a second
+/// that it was there.
+bool has_waited_long(const lock_answer& answer, const lock_order& order, shards::instant asked) {
+    if (answer.how != lock_answer::end::granted) {
+        return false;
+    }
+    const auto waited = shards::read_clock() - asked;
+    return (!order.ttl && waited > shards::link_rules().between_signs) ||
+           (answer.given.until != shards::end_of_time &&
+            waited > (answer.given.until - asked) / 10);
+}
+
+constexpr std::chrono::milliseconds no_end{-1};
+
+/// What LK.HOLDERS says of this grant: how long it lasts. Nothing: it is over.
+std::optional<std::chrono::milliseconds> time_left(const protocol::reply& holders,
+                                                   const std::string& owner, uint64_t fence) {
+    for (const protocol::reply& each : holders.items()) {
+        const auto fields = each.items();
+        std::string_view whose;
+        std::optional<int64_t> ttl;
+        std::optional<int64_t> given;
+        for (size_t i = 0; i + 1 < fields.size(); i += 2) {
+            const std::string_view name = fields[i].text();
+            whose = name == "owner" ? fields[i + 1].text() : whose;
+            given = name == "fence" ? fields[i + 1].as_integer() : given;
+            ttl = name == "ttl" ? fields[i + 1].as_integer() : ttl;
+        }
+        if (whose == owner && given == static_cast<int64_t>(fence) && ttl) {
+            // It was rounded up.
+            return *ttl < 0 ? no_end : std::chrono::milliseconds(std::max<int64_t>(*ttl - 1, 0));
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view home_key(std::string_view key) {
+    return key.starts_with("redisson_") ? shards::hash_tag(key) : key;
+}
+
+ss::future<> forget_home(client& who, uint32_t database, std::string key, std::string home,
+                         forward_trouble why) {
+    return who.all.locks.invoke_on(
+        who.all.locks.local().core_of(key),
+        [database, key, home = std::move(home), why](lock_service& locks) {
+            locks.leases()->forget_home(locks.key(database, key), home, why);
+        });
+}
+
+ss::future<bool> done_at_home(client& who, const owned_request& request,
+                              std::vector<std::string_view> keys) {
+    const order_route route = who.route();
+    std::ranges::transform(keys, keys.begin(), home_key);
+    if (route == order_route::here || who.holds_turns ||
+        who.all.locks.local().leases() == nullptr) {
+        co_return false;
+    }
+    if (route == order_route::as_home) {
+        if (co_await any_here(who, keys)) {
+            co_return false;
+        }
+        reply_lock_error(who.reply, shards::lock_error::moved);
+        co_return true;
+    }
+    const auto home = co_await home_of(who, keys);
+    if (!home) {
+        co_return false;
+    }
+    const auto views = request.views();
+    auto hung_up = who.gone.subscribe([&who]() noexcept { who.homes().cut(); });
+    const auto result = co_await who.homes().call(*home, protocol::request{views});
+    if (result) {
+        who.reply.value(*result);
+        co_return true;
+    }
+    for (const std::string_view key : keys) {
+        co_await forget_home(who, who.database, std::string(key), *home, result.error());
+    }
+    using journey = shards::forward_journey;
+    if (journey(journey::if_unknown::tell, 1).on_trouble(result.error()) ==
+        journey::next::tell_unknown) {
+        who.reply.error(home_lost);
+        co_return true;
+    }
+    co_return false;
+}
+
+ss::future<std::expected<lock_answer, forward_trouble>> acquire_at_home(client& who,
+                                                                        std::string home,
+                                                                        lock_order order) {
+    const auto words = words_of(order);
+    const std::vector<std::string_view> views(words.begin(), words.end());
+    if (who.gone.abort_requested()) {
+        co_return lock_answer{.how = lock_answer::end::cancelled};
+    }
+    auto hung_up = who.gone.subscribe([&who]() noexcept { who.homes().cut(); });
+    who.end_reply();
+    who.blocked = order.wait.has_value();
+    const auto asked = shards::read_clock();
+    const auto result =
+        co_await who.homes().call(home, protocol::request{views}, order.wait.has_value());
+    who.blocked = false;
+    if (who.gone.abort_requested()) {
+        // The conversation has ended with it, and so has the wait there.
+        co_return lock_answer{.how = lock_answer::end::cancelled};
+    }
+    if (!result) {
+        co_await forget_home(who, order.database, order.key, home, result.error());
+        co_return std::unexpected(result.error());
+    }
+    auto answer = to_answer(*result, home, asked);
+    if (has_waited_long(answer, order, asked)) {
+        const std::vector<std::string_view> question{"LK.HOLDERS", order.key};
+        const auto looked = shards::read_clock();
+        const auto holders = co_await who.homes().call(home, protocol::request{question});
+        if (who.gone.abort_requested()) {
+            co_return lock_answer{.how = lock_answer::end::cancelled};
+        }
+        if (!holders) {
+            // That it had been granted the home knows if it is asked again by its number.
+            co_return std::unexpected(holders.error() == forward_trouble::not_home
+                                          ? forward_trouble::not_home
+                                          : forward_trouble::unknown);
+        }
+        const auto left = time_left(*holders, order.owner, answer.given.fence);
+        if (!left) {
+            co_return std::unexpected(forward_trouble::not_home);  // it was over before it came
+        }
+        answer.given.until = *left == no_end ? shards::end_of_time : looked + *left;
+    }
+    if (answer.how == lock_answer::end::granted && !order.ttl) {
+        if (!who.homes().is_talking_to(home)) {
+            // It lives by a conversation that has ended meanwhile.
+            co_return std::unexpected(forward_trouble::unknown);
+        }
+        who.away.granted(answer.home, order.database, order.key, order.owner, answer.given.fence);
+    }
+    co_return answer;
+}
+
+ss::future<std::optional<uint64_t>> given_before(client& who, std::string number, uint32_t times) {
+    // Who waits by it ends as soon as its wait is cancelled.
+    const auto now = shards::read_clock();
+    const auto give_up = now + 5s;
+    const auto is_there = [&] {
+        return who.all.everyone.map_reduce0(
+            [number, now, times](clients& some) {
+                some.orders.repeated(number, times, now + orders_are_remembered, now);
+                return some.end_order(number, times);
+            },
+            false, std::logical_or<>());
+    };
+    while (co_await is_there() && !who.gone.abort_requested() && shards::read_clock() < give_up) {
+        co_await ss::sleep(1ms);
+    }
+    co_return co_await who.all.everyone.map_reduce0(
+        [number](clients& some) { return some.orders.take(number, shards::read_clock()); },
+        std::optional<uint64_t>(),
+        [](std::optional<uint64_t> one, std::optional<uint64_t> other) {
+            return one ? one : other;
+        });
+}
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <seastar/core/future.hh>
+#include <string_view>
+#include <vector>
+
+#include "proxy/forwarder.hh"
+#include "proxy/owned_request.hh"
+#include "shards/lock_order.hh"
+
+namespace lockkeeper::proxy {
+
+class client;
+
+/// What is said when the link broke before the answer, and asking again would not be the same.
+inline constexpr std::string_view home_lost =
+    "ERR HOMELOST the proxy that has this lock is gone; whether it has done this is not known";
+
+/// The key whose home is that of `key`: what Redisson keeps beside a lock is where the lock is, and
+/// bears its name in braces. Both belong to the same core.
+std::string_view home_key(std::string_view key);
+
+/// Has the proxy that has the lease of these keys carry the command out, if that is another one
+/// than ours. False: it is ours to do.
+ss::future<bool> done_at_home(client& who, const owned_request& request,
+                              std::vector<std::string_view> keys);
+
+/// Asks that proxy for a lock, and waits there.
+ss::future<std::expected<shards::lock_answer, forward_trouble>> acquire_at_home(
+    client& who, std::string home, shards::lock_order order);
+
+/// The fence that this order of another proxy's client got when it was first given, if it was
+/// granted and the answer got lost with the link. Whoever else has given it is cut off.
+ss::future<std::optional<uint64_t>> given_before(client& who, std::string number, uint32_t times);
+
+/// That proxy is not the home of the key, or cannot be reached.
+ss::future<> forget_home(client& who, uint32_t database, std::string key, std::string home,
+                         forward_trouble why);
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,280 @@
+#include "proxy/forwarder.hh"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <seastar/core/coroutine.hh>
+#include <seastar/coroutine/as_future.hh>
+#include <seastar/util/log.hh>
+#include <stdexcept>
+#include <utility>
+
+#include "protocol/command_writer.hh"
+#include "protocol/text.hh"
+#include "proxy/client.hh"
+#include "proxy/peers.hh"
+#include "proxy/services.hh"
+#include "shards/background.hh"
+#include "shards/read_clock.hh"
+
+namespace lockkeeper::proxy {
+
+namespace {
+
+ss::logger log("forwarding");
+
+}  // namespace
+
+/// With one proxy. Ends with the link, or when the other side ends it; then a new one is begun at
+/// the next call.
+class forwarder::conversation {
+public:
+    conversation(client& owner, std::string home, ss::connected_socket socket)
+        : _owner(owner),
+          _home(std::move(home)),
+          _socket(std::move(socket)),
+          _in(std::move(_socket.input()).detach()),
+          _out(std::move(_socket.output()).detach()) {
+        shards::background(_gate, log, "listening to another proxy",
+                           [this] { return read_loop(); });
+    }
+
+    bool is_over() const { return _over; }
+
+    ss::future<forward_result> call(const protocol::request& request) {
+        protocol::output bytes;
+        follow_client(bytes);
+        protocol::write_command(bytes, request.args);
+        auto answer = _expected.emplace_back().emplace().get_future();
+        const auto chunk = bytes.take();
+        // The bytes are taken at once; if there is no room for more, the answer comes later too.
+        auto room = _out.put(ss::temporary_buffer<char>(chunk.bytes.get(), chunk.size));
+        if (room.available()) {
+            if (room.failed()) {
+                cut();
+            }
+            room.ignore_ready_future();
+            return answer;
+        }
+        return std::move(room)
+            .handle_exception([](const std::exception_ptr&) {})
+            .then([answer = std::move(answer)]() mutable { return std::move(answer); });
+    }
+
+    /// Because its client has left.
+    void leave() {
+        _left = true;
+        cut();
+    }
+
+    ss::future<> close() {
+        leave();
+        co_await _gate.close();
+        co_await _out.close().handle_exception([](const std::exception_ptr&) {});
+        co_await _in.close().handle_exception([](const std::exception_ptr&) {});
+    }
+
+private:
+    void cut() {
+        _socket.shutdown_input();
+        _socket.shutdown_output();
+    }
+
+    /// Locks that live by this conversation will end, and its client does not know.
+    void tell_losses() {
+        for (const shards::lost_grant& each : _owner.away.conversation_ended(_home)) {
+            _owner.all.locks.local().announce(
+                {.channel = "lockkeeper:lost",
+                 .payload = fmt::format("{} {} {}", each.key, each.owner, each.fence)});
+            _owner.tell_lost(each);
+        }
+    }
+
+    /// A change of database or version goes ahead of the next command.
+    void follow_client(protocol::output& bytes) {
+        if (const int version = static_cast<int>(_owner.reply.spoken()); version != _version) {
+            protocol::write_command(bytes, "HELLO", version);
+            _expected.emplace_back();
+            _version = version;
+        }
+        if (_owner.database != _database) {
+            protocol::write_command(bytes, "SELECT", _owner.database);
+            _expected.emplace_back();
+            _database = _owner.database;
+        }
+    }
+
+    ss::future<> read_loop() {
+        auto ended = co_await ss::coroutine::as_future(read_replies());
+        if (ended.failed()) {
+            log.debug("client {}: {}", _owner.id, ended.get_exception());
+        }
+        _over = true;
+        cut();
+        for (auto& each : std::exchange(_expected, {})) {
+            if (each) {
+                each->set_value(std::unexpected(forward_trouble::unknown));
+            }
+        }
+        if (!_left) {
+            tell_losses();
+        }
+    }
+
+    ss::future<> read_replies() {
+        std::string unread;
+        while (true) {
+            const auto bytes = co_await _in.get();
+            if (bytes.empty()) {
+                co_return;
+            }
+            std::string_view rest(bytes.get(), bytes.size());
+            if (!unread.empty()) {
+                rest = unread.append(rest);
+            }
+            while (true) {
+                const auto [outcome, consumed] = _parser.parse(rest);
+                rest.remove_prefix(consumed);
+                if (outcome == protocol::reply_outcome::broken) {
+                    throw std::runtime_error(std::string(_parser.error()));
+                }
+                if (outcome == protocol::reply_outcome::need_more) {
+                    break;
+                }
+                take(_parser.take());
+            }
+            unread = std::string(rest);
+        }
+    }
+
+    void take(protocol::reply reply) {
+        if (reply.kind() == protocol::reply_kind::push) {
+            if (const auto items = reply.items();
+                items.size() == 4 && items[0].text() == "lk.lost") {
+                _owner.away.gone(_owner.database, items[1].text(), items[2].text());
+            }
+            return _owner.relay(reply);
+        }
+        if (_expected.empty()) {
+            throw std::runtime_error("an answer that nobody asked for");
+        }
+        auto whom = std::move(_expected.front());
+        _expected.pop_front();
+        if (!whom) {
+            return;  // to a command of our own
+        }
+        if (reply.is_error() && reply.error_code() == not_home_code) {
+            whom->set_value(std::unexpected(forward_trouble::not_home));
+        } else {
+            whom->set_value(std::move(reply));
+        }
+    }
+
+    client& _owner;
+    std::string _home;
+    ss::connected_socket _socket;
+    ss::data_source _in;
+    ss::data_sink _out;
+    protocol::reply_parser _parser;
+    /// In order; nothing for a command of our own.
+    std::deque<std::optional<ss::promise<forward_result>>> _expected;
+    uint32_t _database = 0;
+    int _version = 2;
+    bool _over = false;
+    bool _left = false;
+    ss::gate _gate;
+};
+
+forwarder::forwarder(client& owner) : _owner(owner) {}
+
+forwarder::~forwarder() = default;
+
+/// Which of the locks that live by the client's connection do so no longer when this is done.
+forwarder::ended_locks forwarder::locks_ended_by(const protocol::request& request) const {
+    using protocol::equals_ignoring_case;
+    const auto name = request.name();
+    ended_locks ends;
+    if (_owner.away.empty() || request.size() < 3) {
+        return ends;
+    }
+    const bool is_release = equals_ignoring_case(name, "lk.release");
+    if (is_release || equals_ignoring_case(name, "lk.extend")) {
+        ends = {.keys = {std::string(request[1])},
+                .owner = std::string(request[2]),
+                .only_if_none_left = is_release};
+    } else if (equals_ignoring_case(name, "lk.releaseall")) {
+        ends.owner = request[request.size() - 1];
+        for (size_t i = 2; i + 1 < request.size(); ++i) {
+            ends.keys.emplace_back(request[i]);
+        }
+    }
+    return ends;
+}
+
+void forwarder::note_ended(const ended_locks& ends, int64_t answer) {
+    if (ends.only_if_none_left && answer != 0) {
+        return;
+    }
+    for (const std::string& key : ends.keys) {
+        _owner.away.gone(_owner.database, key, ends.owner);
+    }
+}
+
+ss::future<forward_result> forwarder::call(std::string_view home, const protocol::request& request,
+                                           bool may_last) {
+    peers& links = _owner.all.links.local();
+    auto known = _with.find(home);
+    if (known != _with.end() && known->second->is_over()) {
+        // Nothing is under way in it any more but its end.
+        auto over = std::move(known->second);
+        _with.erase(known);
+        known = _with.end();
+        shards::abandon(over->close().finally([over = std::move(over)] {}));
+    }
+    if (known == _with.end()) {
+        const std::string whose = fmt::format("{}\n{}", _owner.peer, _owner.name);
+        auto socket = links.open(home, whose);
+        if (!socket) {
+            return ss::make_ready_future<forward_result>(
+                std::unexpected(forward_trouble::not_sent));
+        }
+        known = _with
+                    .emplace(std::string(home), std::make_unique<conversation>(
+                                                    _owner, std::string(home), std::move(*socket)))
+                    .first;
+    }
+    auto& counted = links.counted(home);
+    ++counted.forwarded;
+    const auto began = shards::read_clock();
+    return known->second->call(request).then(
+        [this, ends = locks_ended_by(request), &counted, began, may_last](forward_result result) {
+            if (!ends.keys.empty() && result && result->as_integer()) {
+                note_ended(ends, *result->as_integer());
+            }
+            if (result && !may_last) {
+                counted.took.count_won(shards::read_clock() - began);
+            }
+            counted.not_home += !result && result.error() == forward_trouble::not_home ? 1 : 0;
+            counted.broken += !result && result.error() == forward_trouble::unknown ? 1 : 0;
+            return result;
+        });
+}
+
+bool forwarder::is_talking_to(std::string_view home) const {
+    const auto found = _with.find(home);
+    return found != _with.end() && !found->second->is_over();
+}
+
+void forwarder::cut() {
+    for (const auto& [home, with] : _with) {
+        with->leave();
+    }
+}
+
+ss::future<> forwarder::close() {
+    for (auto& [home, with] : std::exchange(_with, {})) {
+        co_await with->close();
+    }
+}
+
+}  // namespace lockkeeper::proxy

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <deque>
+#include <expected>
+#include <map>
+#include <memory>
+#include <seastar/core/future.hh>
+#include <seastar/core/gate.hh>
+#include <seastar/core/iostream.hh>
+#include <seastar/net/api.hh>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/output.hh"
+#include "protocol/reply.hh"
+#include "protocol/reply_parser.hh"
+#include "protocol/request.hh"
+#include "shards/core/forwarding.hh"
+
+namespace lockkeeper::proxy {
+
+namespace ss = seastar;
+
+class client;
+
+using shards::forward_trouble;
+
+using forward_result = std::expected<protocol::reply, forward_trouble>;
+
+/// The words with which a proxy says that it does not have the lease of a key.
+inline constexpr std::string_view not_home_code = "NOTHOME";
+
+/// One client's conversations with the proxies that have the leases of its keys. At each of them it
+/// is a client like any other, for as long as it stays connected here: what it waits for ends when
+/// it leaves, and so do locks that live by its connection. Always in the client's protocol version
+/// and database.
+class forwarder {
+public:
+    explicit forwarder(client& owner);
+    ~forwarder();
+
+    /// Requests to one proxy are carried out in the order of the calls. `may_last`: it may wait
+    /// there for long. Never fails.
+    ss::future<forward_result> call(std::string_view home, const protocol::request& request,
+                                    bool may_last = false);
+    /// The conversation with that proxy goes on, as far as we know.
+    bool is_talking_to(std::string_view home) const;
+    /// Ends all conversations now; who waits for an answer hears that it is unknown. Then close().
+    void cut();
+    ss::future<> close();
+
+private:
+    class conversation;
+
+    struct ended_locks {
+        std::vector<std::string> keys{};
+        std::string owner{};
+        bool only_if_none_left = false;  ///< the answer counts the holds that are left
+    };
+    ended_locks locks_ended_by(const protocol::request& request) const;
+    void note_ended(const ended_locks& ends, int64_t answer);
+
+    client& _owner;
+    std::map<std::string, std::unique_ptr<conversation>, std::less<>> _with;
+};
+
+}  // namespace lockkeeper::proxy

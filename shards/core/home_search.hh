@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "shards/core/lease_terms.hh"
+
+namespace lockkeeper::shards {
+
+/// One question to all masters of a key: whose is it? The first answer that names another proxy
+/// ends it, for that proxy knows best; that nobody has the key needs a majority. So does a proxy
+/// that has just said that it is not the home.
+class home_search {
+public:
+    enum class verdict : uint8_t {
+        open,     ///< not enough is known yet
+        proxy,    ///< home() has the lease, or had it a moment ago
+        no_home,  ///< free, ours, or of somebody who talks to Redis directly
+        unknown,  ///< too few answers
+    };
+
+    /// `masters` of the stripe, of whom `asked` were asked.
+    home_search(size_t masters, size_t asked, std::string_view own_id,
+                std::optional<std::string> doubted = std::nullopt)
+        : _quorum(quorum_of(masters)),
+          _left(asked),
+          _own_id(own_id),
+          _doubted(std::move(doubted)) {}
+
+    /// `proxy`: whom the value on a master names; nothing if there is no value, or not of a proxy.
+    verdict on_answer(std::optional<std::string_view> proxy,
+                      std::optional<std::chrono::nanoseconds> remaining);
+    verdict on_no_answer();
+    verdict on_time_up();
+
+    verdict state() const { return _verdict; }
+    const std::string& home() const { return _home; }
+    std::optional<std::chrono::nanoseconds> remaining() const { return _remaining; }
+
+private:
+    verdict judge();
+    void give_up();
+
+    size_t _quorum;
+    size_t _left;
+    size_t _without = 0;
+    std::string _own_id;
+    std::optional<std::string> _doubted;
+    size_t _for_doubted = 0;
+    verdict _verdict = verdict::open;
+    std::string _home;
+    std::optional<std::chrono::nanoseconds> _remaining;
+};
+
+}  // namespace lockkeeper::shards

@@ -1,0 +1,141 @@
+"""What the suites in Python share: where the server is, how an outcome is told, workers, processes that die."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+HOST = os.environ.get("LOCK_HOST", "127.0.0.1")
+PORT = int(os.environ["LOCK_PORT"])
+PORTS = [int(one) for one in os.environ.get("LOCK_PORTS", str(PORT)).split(",")]
+KIND = os.environ.get("LOCK_KIND", "redis")
+VARIANT = os.environ.get("LOCK_VARIANT", "")
+# Long enough for a loaded machine; only something broken takes it.
+PATIENCE = 60
+# Seconds. Nobody has a lock of this lease for any other reason than its release.
+FOREVER = 3600
+WORKERS, INCREMENTS = 50, int(os.environ.get("LOCK_INCREMENTS", 200))
+
+
+class NotApplicable(Exception):
+    """Raised by a scenario for which the library has no call; the text says so."""
+
+
+def run(version, scenarios):
+    """Runs {name: function} and tells the outcomes. A function may return what it saw, to stand in the report."""
+    say(version=version)
+    only = os.environ.get("LOCK_ONLY")  # for those who look into one of them
+    for name, function in scenarios.items():
+        if only and name not in only.split(","):
+            continue
+        try:
+            outcome, reason = "pass", function() or ""
+        except NotApplicable as why:
+            outcome, reason = "na", str(why)
+        except BaseException:
+            outcome, reason = "fail", traceback.format_exc(limit=-4)
+        say(scenario=name, outcome=outcome, reason=reason)
+
+
+def say(**what):
+    print(json.dumps(what), flush=True)
+
+
+def restart_server():
+    with socket.create_connection(("127.0.0.1", int(os.environ["LOCK_CONTROL"])), 3 * PATIENCE) as control:
+        control.sendall(b"restart\n")
+        assert control.makefile("rb").readline() == b"done\n", "the server could not be restarted"
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"not within {PATIENCE} s: {what}"
+        time.sleep(0.01)
+
+
+def latency(take):
+    """How long 8 workers wait for one lock that each holds for about a millisecond; `take(key)` is a context manager.
+    Played only if it is asked for by name: figures are no verdict."""
+    waits = []
+
+    def work():
+        for _ in range(50):
+            begin = time.monotonic()
+            with take("latency"):
+                waits.append(time.monotonic() - begin)
+                time.sleep(0.001)
+
+    in_threads([work] * 8)
+    return figures(waits)
+
+
+def asked_for_latency():
+    return os.environ.get("LOCK_ONLY") == "latency"
+
+
+def figures(waits):
+    waits.sort()
+    return ", ".join(f"{name} {1000 * waits[int(len(waits) * part)]:.1f} ms"
+                     for name, part in (("median", 0.5), ("p90", 0.9), ("p99", 0.99)))
+
+
+def expect(error, function, *arguments, **named):
+    try:
+        result = function(*arguments, **named)
+    except error as expected:
+        return expected
+    raise AssertionError(f"no {error.__name__}, but {result!r}")
+
+
+class Worker:
+    """A thread that has begun; join() raises what it raised."""
+
+    def __init__(self, function):
+        self.error = None
+        self.thread = threading.Thread(target=self.work, args=[function], daemon=True)
+        self.thread.start()
+
+    def work(self, function):
+        try:
+            function()
+        except BaseException as error:
+            self.error = error
+
+    def join(self):
+        self.thread.join(10 * PATIENCE)
+        assert not self.thread.is_alive(), "a worker did not end"
+        if self.error:
+            raise self.error
+
+
+def in_threads(functions):
+    """Runs all of them at once."""
+    for one in [Worker(function) for function in functions]:
+        one.join()
+
+
+class Holder:
+    """Another process of this suite that takes the lock `key`, says so, and keeps it until it is killed."""
+
+    def __init__(self, key):
+        self.process = subprocess.Popen([sys.executable, *sys.argv, "hold", key], stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline().strip()
+        assert line == "held", f"the holder said {line!r}"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def holding(take):
+    """In the process of a Holder: takes the lock by `take(key)` and sleeps until it is killed."""
+    if len(sys.argv) > 2 and sys.argv[-2] == "hold":
+        take(sys.argv[-1])
+        print("held", flush=True)
+        while True:
+            time.sleep(3600)

@@ -1,0 +1,432 @@
+#!/usr/bin/env python3
+"""Runs real lock libraries against Redis (the control), Lockkeeper, and Lockkeeper on a fleet of three masters.
+
+    run.py [--lockkeeper FILE] [--jobs N] [--kinds redis,embedded,fleet,proxies] [--quick] [suite[/variant] ...]
+    run.py --latency [ROUNDS]      how long waiting clients wait, side by side
+
+The kind `proxies`, on demand, is three proxies on one fleet behind a load balancer that spreads connections over them.
+Every run of a suite has servers of its own, so that it may restart them. What a suite must have is told in README.md.
+Prints a matrix of libraries and scenarios; exits with 0 only if every cell is passed, not applicable everywhere, or a
+difference that differences.json explains. Only Python's standard library.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+import support  # noqa: E402  the servers of the end-to-end tests
+from balancer import Balancer  # noqa: E402
+
+KINDS = ("redis", "embedded", "fleet", "proxies")
+USUAL_KINDS = KINDS[:3]
+SCENARIOS = [line.split()[0] for line in (HERE / "scenarios.txt").read_text().splitlines() if line[:1].isalpha()]
+OUTCOMES = ("pass", "fail", "na")
+# A suite that takes longer than this hangs, however slow the machine is. suite.json may ask for more.
+LIMIT_SECONDS = 480
+
+
+class Server:
+    """One server of a kind at one port, which can be restarted as its operator would."""
+
+    def __init__(self, kind, masters=(), more=""):
+        """`masters`: somebody else's; `more`: lines of configuration."""
+        self.kind = kind
+        self.port = support.free_port()
+        self.process = None
+        self.masters, self.own_masters = masters, []
+        self.file = None
+        try:
+            if kind == "fleet":
+                if not masters:
+                    self.masters = self.own_masters = start_masters()
+                self.file = tempfile.NamedTemporaryFile("w", suffix=".yaml")
+                # Masters on a loaded machine are slow, not gone.
+                self.file.write(support.stripe_of(self.masters, timeout="2s") + more)
+                self.file.flush()
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self):
+        if self.kind == "redis":
+            self.process = support.Redis(port=self.port)
+        else:
+            command = [os.environ["LOCKKEEPER"], "--port", str(self.port), "--http-port", "0", "-c", "2", "-m", "256M",
+                       "--overprovisioned"]
+            if self.file:
+                command += ["--config", self.file.name]
+            self.process = support.Process(command, self.port)
+        self.process.wait_until_ready()
+        end = time.monotonic() + support.PATIENCE
+        while self.process.output().count(": votes") < 2 * len(self.masters):  # each core counts for itself
+            if time.monotonic() > end:
+                raise AssertionError(f"the masters do not vote:\n{self.process.output()}")
+            time.sleep(0.01)
+
+    def stop(self):
+        """Returns what is wrong with how it ended, or nothing."""
+        if self.process is None:
+            return None
+        process, self.process = self.process, None
+        try:
+            if process.process.poll() is None:
+                process.signal(signal.SIGTERM)
+            code, output = process.wait(), process.output()
+            if self.kind == "redis":
+                return None
+            if code != 0:
+                return f"the server ended with {code}:\n{output}"
+            for word in ("Exceptional future", "Sanitizer", "runtime error", "Assert", "Segmentation", "ERROR"):
+                if word in output:
+                    return f"the server's log has '{word}':\n{output}"
+            return None
+        finally:
+            process.kill()
+            if self.kind == "redis":
+                process.folder.cleanup()
+
+    def restart(self):
+        complaint = self.stop()
+        self.start()
+        return complaint
+
+    def close(self):
+        complaint = self.stop()
+        for one in self.own_masters:
+            one.__exit__()
+        if self.file:
+            self.file.close()
+        return complaint
+
+
+def start_masters():
+    masters = [support.Redis() for _ in range(3)]
+    for one in masters:
+        one.wait_until_ready()
+    return masters
+
+
+class LinkedProxies:
+    """Three proxies of one fleet behind a load balancer, in the place of one server."""
+
+    def __init__(self):
+        self.masters = start_masters()
+        self.proxies = []
+        self.balancer = None
+        try:
+            for _ in range(3):
+                self.proxies.append(Server("fleet", self.masters, "proxies: {secret: a secret of all proxies}\n"))
+            self.wait_for_links()
+            self.balancer = Balancer([one.port for one in self.proxies])
+            self.port = self.balancer.port
+        except BaseException:
+            self.close()
+            raise
+
+    def wait_for_links(self):
+        end = time.monotonic() + support.PATIENCE
+        for one in self.proxies:
+            with support.Client(one.port) as client:
+                while sum(b"up" in each for each in client.call("LK.PROXIES")) < len(self.proxies) - 1:
+                    if time.monotonic() > end:
+                        raise AssertionError(f"no links: {client.call('LK.PROXIES')}")
+                    time.sleep(0.05)
+
+    def restart(self):
+        complaints = [one.restart() for one in self.proxies]
+        self.wait_for_links()
+        return next(filter(None, complaints), None)
+
+    def close(self):
+        if self.balancer:
+            self.balancer.close()
+        complaints = [one.close() for one in self.proxies]
+        for one in self.masters:
+            one.__exit__()
+        return next(filter(None, complaints), None)
+
+
+class Control:
+    """A port at which a suite asks for what only the runner can do: the line `restart` is answered by `done`."""
+
+    def __init__(self, server):
+        self.server = server
+        self.complaint = None
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection:
+                try:
+                    if connection.makefile("rb").readline().strip() == b"restart":
+                        self.complaint = self.server.restart() or self.complaint
+                        connection.sendall(b"done\n")
+                except Exception as error:  # the suite sees the connection end and fails
+                    self.complaint = str(error)
+
+    def close(self):
+        self.listener.close()
+
+
+class Suite:
+    def __init__(self, folder):
+        self.folder = folder
+        self.name = folder.name
+        self.about = json.loads((folder / "suite.json").read_text())
+        self.home = home() / self.name
+
+    def environment(self):
+        return {**os.environ, "CLIENTS_HOME": str(home()), "SUITE_HOME": str(self.home), "LC_ALL": "C.UTF-8"}
+
+    def setup(self):
+        self.home.mkdir(parents=True, exist_ok=True)
+        return subprocess.run([self.folder / "setup"], cwd=self.folder, env=self.environment(), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1800)
+
+
+def home():
+    cache = os.environ.get("LOCKKEEPER_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "lockkeeper")
+    return pathlib.Path(os.environ.get("CLIENTS_HOME") or os.path.join(cache, "clients")).absolute()
+
+
+def run_suite(suite, variant, kind, only=None):
+    """The cells of one row for one kind of server: {scenario: (outcome, reason)}, and the library's version. `only` is
+    the one scenario to be played."""
+    expected = [only] if only else SCENARIOS + suite.about["variants"][variant].get("extra", [])
+    limit = suite.about["variants"][variant].get("seconds", LIMIT_SECONDS)
+    cells, version = {}, "?"
+    servers = []
+    try:
+        for _ in range(1 if only else suite.about["variants"][variant].get("servers", 1)):
+            servers.append(LinkedProxies() if kind == "proxies" else Server(kind))
+        control = Control(servers[0])
+        environment = {
+            **suite.environment(), "LOCK_HOST": "127.0.0.1", "LOCK_PORT": str(servers[0].port), "LOCK_KIND": kind,
+            "LOCK_PORTS": ",".join(str(one.port) for one in servers), "LOCK_CONTROL": str(control.port),
+            "LOCK_VARIANT": variant, **({"LOCK_ONLY": only} if only else {}),
+        }
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen([suite.folder / "run"], cwd=suite.folder, env=environment, text=True,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                                       start_new_session=True)
+            late = threading.Timer(limit, kill_group, [process])
+            late.start()
+            for line in process.stdout:
+                try:
+                    said = json.loads(line)
+                except ValueError:
+                    continue  # a library that talks to stdout
+                if "version" in said:
+                    version = said["version"]
+                elif said.get("scenario") in cells:
+                    cells[said["scenario"]] = ("fail", "reported twice")
+                elif said.get("scenario") not in expected:
+                    cells[said.get("scenario")] = ("fail", "not in the suite's list of scenarios")
+                elif said.get("outcome") not in OUTCOMES or not isinstance(said.get("reason"), str):
+                    cells[said["scenario"]] = ("fail", f"not an outcome: {line.strip()}")
+                elif said["outcome"] == "na" and not said["reason"]:
+                    cells[said["scenario"]] = ("fail", "not applicable, but no reason")
+                else:
+                    cells[said["scenario"]] = (said["outcome"], said["reason"])
+            code = process.wait()
+            timed_out = not late.is_alive()
+            late.cancel()
+            kill_group(process)
+            errors.seek(0)
+            words = errors.read()[-4000:]
+        control.close()
+        for scenario in expected:
+            if scenario not in cells:
+                why = f"the suite took longer than {limit} s" if timed_out else f"the suite ended with {code}"
+                cells[scenario] = ("fail", f"no outcome: {why}\n{words}")
+        complaints = [control.complaint]
+    except Exception as error:
+        complaints = [f"{type(error).__name__}: {error}"]
+    complaints += [one.close() for one in servers]
+    for complaint in filter(None, complaints):
+        cells["server"] = ("fail", complaint[-4000:])
+    return cells, version
+
+
+def kill_group(process):
+    """The suite and whatever it started, all of them in a process group of their own."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def judge(row, variant, differences):
+    """Turns the outcomes of one library into cells to print, and failures: what is not as on Redis is one."""
+    marks, problems = {}, []
+    for scenario in dict.fromkeys(name for cells in row.values() for name in cells):
+        marks[scenario] = ""
+        for kind in [one for one in KINDS if one in row]:
+            outcome, reason = row[kind].get(scenario, ("pass", ""))
+            # Several proxies are a fleet as well.
+            intended = differences.get((variant, scenario, "fleet" if kind == "proxies" else kind))
+            if outcome == "na" and row.get("redis", row[kind]).get(scenario, ("na", ""))[0] != "na":
+                outcome, reason = "fail", f"not applicable here, but on Redis: {reason}"
+            if intended and outcome != "fail":
+                outcome, reason = "fail", f"differences.json explains a difference that is not there: {intended}"
+            elif intended:
+                outcome, reason = "differs", f"{intended} ({reason})"
+            marks[scenario] += {"pass": "+", "na": "-", "fail": "F", "differs": "d"}[outcome]
+            if outcome in ("fail", "differs"):
+                problems.append((outcome, scenario, kind, reason))
+    return marks, problems
+
+
+def print_matrix(rows, versions, differences, kinds):
+    names = {scenario: short for scenario, short in (
+        line.split()[:2] for line in (HERE / "scenarios.txt").read_text().splitlines() if line[:1].isalpha())}
+    width = max(len(versions[one]) for one in rows) + 2
+    print(f"\nEach cell: {', '.join(kinds)}. + passed, - not applicable, d an explained difference, F failed\n")
+    print(" " * width + "".join(f"{names[one]:8}" for one in SCENARIOS))
+    problems, further = [], []
+    for variant, row in rows.items():
+        marks, found = judge(row, variant, differences)
+        problems += [(variant, *one) for one in found]
+        print(f"{versions[variant]:{width}}" + "".join(f"{marks.get(one, '???'):8}" for one in SCENARIOS))
+        extra = [f"{one} {mark}" for one, mark in marks.items() if one not in SCENARIOS]
+        if extra:
+            further.append(f"{versions[variant]}: " + ", ".join(extra))
+    if further:
+        print("\nOf one library alone:")
+        print("\n".join("  " + one for one in further))
+    print("\nNot applicable:")
+    for variant, row in rows.items():
+        cells = next(iter(row.values()))
+        for scenario, (outcome, reason) in cells.items():
+            if outcome == "na":
+                print(f"  {variant} {scenario}: {reason}")
+    for outcome, title in (("differs", "Explained differences"), ("fail", "Failures")):
+        chosen = [one for one in problems if one[1] == outcome]
+        if chosen:
+            print(f"\n{title}:")
+        for variant, _, scenario, kind, reason in chosen:
+            print(f"  {variant} {scenario} on {kind}: " + reason.strip().replace("\n", "\n      "))
+    return sum(one[1] == "fail" for one in problems)
+
+
+def measure_latency(wanted, kinds, rounds):
+    """One after the other, the servers in turn within each round, so that what else the machine does hits all alike."""
+    def median(figures):
+        return sorted(figures)[len(figures) // 2]
+
+    print("\nHow long one of 8 workers waits for a lock that each holds for about 1 ms: the median of the medians of "
+          f"{rounds} rounds\n(least to most), and the median of the ratios to Redis within a round\n")
+    for suite, variant in wanted:
+        seen = {kind: [] for kind in kinds}
+        for _ in range(rounds):
+            for kind in kinds:
+                cells, _ = run_suite(suite, variant, kind, only="latency")
+                text = cells["latency"][1]
+                found = re.match(r"median ([0-9.]+) ms", text)
+                if not found or len(cells) > 1:
+                    sys.exit(f"{variant} on {kind}: {cells}")
+                seen[kind].append(float(found[1]))
+        line = f"{variant:16}"
+        for kind in kinds:
+            line += f" {kind} {median(seen[kind]):6.1f} ms ({min(seen[kind]):.1f} to {max(seen[kind]):.1f})"
+            if kind != kinds[0]:
+                line += f" x {median([a / b for a, b in zip(seen[kind], seen[kinds[0]])]):.2f}"
+        print(line, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lockkeeper", default=str(TOP / "build/release/lockkeeper"))
+    parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
+    parser.add_argument("--kinds", default=",".join(USUAL_KINDS))
+    parser.add_argument("--quick", action="store_true", help="a counter of 50 x 20 instead of 50 x 200")
+    parser.add_argument("--latency", type=int, nargs="?", const=5, metavar="ROUNDS",
+                        help="measure how long waiting clients wait for a contended lock, and test nothing")
+    parser.add_argument("--json", help="write all outcomes and reasons to this file")
+    parser.add_argument("suites", nargs="*")
+    options = parser.parse_args()
+    os.environ["LOCKKEEPER"] = os.path.abspath(options.lockkeeper)
+    if not os.access(os.environ["LOCKKEEPER"], os.X_OK):
+        sys.exit(f"{options.lockkeeper} is not there: 'make build' first")
+    if options.quick:
+        os.environ["LOCK_INCREMENTS"] = "20"
+    kinds = options.kinds.split(",")
+    if set(kinds) - set(KINDS):
+        sys.exit(f"--kinds: some of {','.join(KINDS)}")
+    differences = {(one["library"], one["scenario"], one["kind"]): one["reason"]
+                   for one in json.loads((HERE / "differences.json").read_text())}
+
+    suites = [Suite(file.parent) for file in sorted(HERE.glob("*/suite.json"))]
+    wanted = [(suite, variant) for suite in suites for variant, about in suite.about["variants"].items()
+              if (not options.suites or {suite.name, f"{suite.name}/{variant}"} & set(options.suites))
+              and (not options.latency or about.get("latency"))]
+    if options.suites and not wanted:
+        sys.exit("no such suite; there are: " + " ".join(f"{s.name}/{v}" for s in suites for v in s.about["variants"]))
+
+    started = time.monotonic()
+    failed = False
+    for suite in dict.fromkeys(suite for suite, _ in wanted):
+        begin = time.monotonic()
+        done = suite.setup()
+        print(f"setup {suite.name}: {'ready' if done.returncode == 0 else 'FAILED'}, {time.monotonic() - begin:.0f} s",
+              flush=True)
+        if done.returncode != 0:
+            failed = True
+            print(done.stdout)
+    if failed:
+        sys.exit("a toolchain or a library could not be set up; nothing is skipped for that")
+
+    if options.latency:
+        measure_latency(wanted, kinds, options.latency)
+        return
+
+    rows = {variant: {} for _, variant in wanted}
+    versions = {variant: variant for _, variant in wanted}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        def one_run(suite, variant, kind):
+            begin = time.monotonic()
+            return (*run_suite(suite, variant, kind), time.monotonic() - begin)
+
+        # Long ones first, so that none of them is left over at the end.
+        order = sorted(((suite, variant, kind) for suite, variant in wanted for kind in kinds),
+                       key=lambda one: -one[0].about["variants"][one[1]].get("weight", 1))
+        runs = {pool.submit(one_run, *one): one for one in order}
+        for future in concurrent.futures.as_completed(runs):
+            suite, variant, kind = runs[future]
+            cells, version, seconds = future.result()
+            rows[variant][kind] = cells
+            versions[variant] = versions[variant] if version == "?" else version
+            bad = [name for name, (outcome, _) in cells.items() if outcome == "fail"]
+            print(f"{variant} on {kind}: {len(cells) - len(bad)} of {len(cells)} in {seconds:.0f} s"
+                  + (f"; failed: {' '.join(map(str, bad))}" if bad else ""), flush=True)
+
+    count = print_matrix(rows, versions, differences, kinds)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps({"versions": versions, "outcomes": rows}, indent=1) + "\n")
+    print(f"\n{len(rows)} libraries, {count} failures, {time.monotonic() - started:.0f} s")
+    sys.exit(1 if count else 0)
+
+
+if __name__ == "__main__":
+    main()

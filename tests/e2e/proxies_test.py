@@ -1,0 +1,669 @@
+#!/usr/bin/env python3
+"""Several proxies on one fleet: requests for a key go to the proxy that has its lease, and all wait in one line."""
+
+import select
+import signal
+import tempfile
+import threading
+import time
+import unittest
+
+from certificates import Authority
+from fleet_support import SHORT_LEASES, Master, proxies_of, states_of, wait_until
+from native_support import as_map
+from relay import Relay
+from scripts_test import evalsha
+from support import PATIENCE, Client, Lockkeeper, free_port, main, stripe_of
+
+SECRET = "proxies: {secret: a secret of all proxies}\n"
+
+RELEASE = "if redis.call('get',KEYS[1]) == ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end"
+
+
+class ProxiesCase(unittest.TestCase):
+    """Three masters for each test, and as many proxies as it likes."""
+
+    def setUp(self):
+        self.masters = [self.enterContext(Master()) for _ in range(3)]
+
+    def lone_proxy(self, more=SECRET + SHORT_LEASES, cores=1, masters=None):
+        proxy = Lockkeeper(cores=cores, config=stripe_of(masters or self.masters, timeout="2s") + more)
+        self.enterContext(proxy)
+        proxy.wait_for_votes(cores * 3)
+        return proxy
+
+    def two_and_a_mortal(self, more):
+        """Three that are linked; the last one may be killed."""
+        proxies = [self.lone_proxy(more) for _ in range(2)]
+        home = Lockkeeper(cores=1, config=stripe_of(self.masters, timeout="2s") + more)
+        self.addCleanup(home.kill)
+        home.wait_until_ready()
+        home.wait_for_votes(3)
+        for proxy in [*proxies, home]:
+            watching = self.client(proxy)
+            wait_until(lambda: states_of(watching) == ["self", "up", "up"], "all have links")
+        return proxies, home
+
+    def proxies(self, count, more=SECRET + SHORT_LEASES, cores=1):
+        started = [self.lone_proxy(more, cores) for _ in range(count)]
+        for proxy in started:
+            client = self.client(proxy)
+            wait_until(lambda: states_of(client) == ["self"] + ["up"] * (count - 1), "all have links")
+        return started
+
+    def client(self, proxy):
+        return self.enterContext(Client(proxy.port))
+
+    def clients(self, count, **how):
+        return [self.client(proxy) for proxy in self.proxies(count, **how)]
+
+
+class OneLockManyDoors(ProxiesCase):
+    def test_proxies_find_each_other(self):
+        proxies = self.proxies(3)
+        seen = proxies_of(self.client(proxies[0]))
+        self.assertEqual(set(seen), {f"127.0.0.1:{proxy.port}" for proxy in proxies})
+        self.assertEqual(seen[f"127.0.0.1:{proxies[0].port}"]["link"], "self")
+        self.assertEqual(len({each["id"] for each in seen.values()}), 3)
+        self.assertTrue(all(each["alive"] == 1 and each["version"] for each in seen.values()))
+
+    def test_a_lock_is_released_through_another_proxy(self):
+        self.release_through_another(cores=1)
+
+    def test_a_lock_is_released_through_another_proxy_of_several_cores(self):
+        self.release_through_another(cores=2)
+
+    def release_through_another(self, cores):
+        here, there = self.clients(2, cores=cores)
+        for number in range(20):
+            key = f"k{number}"
+            fence, _, holds = here.call("LK.ACQUIRE", key, "me", "TTL", 1900)
+            self.assertEqual(holds, 1)
+            self.assertIsNone(there.call("LK.ACQUIRE", key, "you", "TTL", 1900))
+            self.assertEqual(there.call("LK.FENCE", key), fence)
+            self.assertIsNone(there.call("LK.RELEASE", key, "you"))
+            self.assertEqual(there.call("LK.RELEASE", key, "me"), 0)
+            self.assertEqual(here.call("LK.HOLDERS", key), [])
+            # Its release is on its way to the masters.
+            self.assertGreater(there.call("LK.ACQUIRE", key, "you", "TTL", 1900, "WAIT", 0)[0], fence)
+
+    def test_a_string_lock_is_the_same_through_every_proxy(self):
+        here, there, third = self.clients(3)
+        self.assertEqual(here.call("SET", "k", "me", "NX", "PX", 1500), "OK")
+        self.assertIsNone(there.call("SET", "k", "you", "NX", "PX", 1500))
+        self.assertEqual(there.call("GET", "k"), b"me")
+        self.assertEqual(third.call("GET", "k"), b"me")
+        self.assertTrue(0 < there.call("PTTL", "k") <= 1500)
+        self.assertEqual(there.call("EXISTS", "k"), 1)
+        self.assertEqual(there.call("EVAL", RELEASE, 1, "k", "you"), 0)
+        self.assertEqual(there.call("PEXPIRE", "k", 1900), 1)
+        self.assertGreater(here.call("PTTL", "k"), 1000)
+        self.assertEqual(third.call("EVAL", RELEASE, 1, "k", "me"), 1)
+        self.assertIsNone(here.call("GET", "k"))
+        self.assertEqual(third.call("SET", "k", "third", "NX", "PX", 1500), "OK")
+        self.assertEqual(here.call("GET", "k"), b"third")
+
+    def test_a_late_release_does_not_free_the_lock_of_the_next(self):
+        here, there = self.clients(2)
+        self.assertEqual(here.call("SET", "k", "first", "NX", "PX", 1500), "OK")
+        self.assertEqual(there.call("EVAL", RELEASE, 1, "k", "first"), 1)
+        self.assertEqual(here.call("SET", "k", "second", "NX", "PX", 1500), "OK")
+        self.assertEqual(there.call("EVAL", RELEASE, 1, "k", "first"), 0)
+        self.assertEqual(there.call("GET", "k"), b"second")
+
+    def test_databases_and_protocols_follow_the_client(self):
+        here, there = self.clients(2)
+        there.call("HELLO", 3)
+        for client in (here, there):
+            client.call("SELECT", 5)
+        self.assertTrue(here.call("LK.ACQUIRE", "k", "me", "TTL", 1500))
+        self.assertEqual([each[b"owner"] for each in there.call("LK.HOLDERS", "k")], [b"me"])
+        there.call("SELECT", 0)
+        self.assertEqual(there.call("LK.HOLDERS", "k"), [])
+        there.call("HELLO", 2)
+        there.call("SELECT", 5)
+        self.assertEqual(as_map(there.call("LK.HOLDERS", "k")[0])[b"owner"], b"me")
+
+    def test_an_extension_through_another_proxy(self):
+        here, there = self.clients(2)
+        here.call("LK.ACQUIRE", "k", "me", "TTL", 300)
+        self.assertGreater(there.call("LK.EXTEND", "k", "me", 1800), 1000)
+        self.assertIsNone(there.call("LK.EXTEND", "k", "you", 1800))
+        self.assertGreater(as_map(here.call("LK.HOLDERS", "k")[0])[b"ttl"], 1000)
+
+    def test_several_locks_at_once_at_several_homes(self):
+        one, two, three = self.clients(3)
+        self.assertTrue(one.call("LK.ACQUIRE", "a", "one", "TTL", 1500))
+        self.assertTrue(two.call("LK.ACQUIRE", "b", "two", "TTL", 1500))
+        three.send("LK.ACQUIREALL", 3, "a", "b", "c", "three", "TTL", 1500, "WAIT", 0)
+        wait_until(lambda: len(one.call("LK.WAITERS", "a")) == 1, "it waits for the first")
+        self.assertEqual(two.call("LK.RELEASE", "a", "one"), 0)
+        self.assertEqual(one.call("LK.RELEASE", "b", "two"), 0)
+        fences, ttl = three.read()
+        self.assertEqual(len(fences), 3)
+        self.assertTrue(0 < ttl <= 1500)
+        self.assertIsNone(one.call("LK.ACQUIRE", "b", "one", "TTL", 500))
+        self.assertEqual(three.call("LK.RELEASEALL", 1, "a", "three"), 1)
+
+    def test_a_pipeline_is_answered_in_order(self):
+        here, there = self.clients(2)
+        for number in range(0, 100, 2):
+            self.assertEqual(here.call("SET", f"k{number}", "here", "NX", "PX", 1900), "OK")
+        for number in range(100):
+            there.send("SET", f"k{number}", "there", "NX", "PX", 1900)
+            there.send("GET", f"k{number}")
+        got = [there.read() for _ in range(200)]
+        self.assertEqual(got, [None, b"here", "OK", b"there"] * 50)
+
+    def test_a_transaction_of_one_client_is_told_where_it_stands(self):
+        """Transactions stay at the proxy that they began at: what is locked through another is not theirs to take."""
+        here, there = self.clients(2)
+        here.call("SET", "k", "here", "NX", "PX", 1900)
+        there.call("MULTI")
+        there.call("SET", "k", "there", "NX", "PX", 1900)
+        self.assertEqual(there.call("EXEC"), [None])
+        self.assertEqual(here.call("GET", "k"), b"here")
+
+
+class Messages(ProxiesCase):
+    def test_who_listens_hears_what_is_said_at_another_proxy_once(self):
+        proxies = self.proxies(3)
+        listening, speaking = self.client(proxies[0]), self.client(proxies[1])
+        listening.call("SUBSCRIBE", "news")
+        speaking.call("PUBLISH", "news", "one")
+        speaking.call("PUBLISH", "news", "two")
+        self.assertEqual(listening.read(), [b"message", b"news", b"one"])
+        self.assertEqual(listening.read(), [b"message", b"news", b"two"])
+
+    def test_a_loss_is_told_on_the_channel_at_every_proxy(self):
+        home, there = self.clients(2)
+        there.call("SUBSCRIBE", "lockkeeper:lost")
+        fence = home.call("LK.ACQUIRE", "k", "me", "TTL", 1900)[0]
+        home.call("LK.BREAK", "k")
+        self.assertEqual(there.read(), [b"message", b"lockkeeper:lost", b"k me %d" % fence])
+
+
+class OneLine(ProxiesCase):
+    def waiters(self, client, key="k"):
+        return [as_map(each)[b"owner"].decode() for each in client.call("LK.WAITERS", key)]
+
+    def test_who_waits_anywhere_is_served_in_the_order_of_arrival(self):
+        proxies = self.proxies(3)
+        home = self.client(proxies[0])
+        last = home.call("LK.ACQUIRE", "k", "first", "TTL", 2000)[0]
+        waiting = []
+        for number in range(9):
+            client = self.client(proxies[number % 3])
+            client.send("LK.ACQUIRE", "k", f"w{number}", "TTL", 2000, "WAIT", 0)
+            waiting.append(client)
+            wait_until(lambda: len(self.waiters(home)) == number + 1, "it is in line")
+        self.assertEqual(self.waiters(home), [f"w{number}" for number in range(9)])
+        self.assertEqual(home.call("LK.RELEASE", "k", "first"), 0)
+        for number, client in enumerate(waiting):
+            fence, ttl, _ = client.read()
+            self.assertGreater(fence, last)
+            self.assertGreater(ttl, 0)
+            last = fence
+            self.assertEqual(client.call("LK.RELEASE", "k", f"w{number}"), 0)
+
+    def test_who_leaves_another_proxy_leaves_the_line(self):
+        proxies = self.proxies(2)
+        home = self.client(proxies[0])
+        home.call("LK.ACQUIRE", "k", "first")
+        with Client(proxies[1].port) as leaving:
+            leaving.send("LK.ACQUIRE", "k", "leaving", "TTL", 2000, "WAIT", 0)
+            wait_until(lambda: self.waiters(home) == ["leaving"], "it is in line")
+        wait_until(lambda: self.waiters(home) == [], "it has left the line")
+
+    def test_a_wait_through_another_proxy_ends_in_time(self):
+        home, there = self.clients(2)
+        home.call("LK.ACQUIRE", "k", "first")
+        began = time.monotonic()
+        self.assertIsNone(there.call("LK.ACQUIRE", "k", "second", "TTL", 2000, "WAIT", 200))
+        self.assertGreater(time.monotonic() - began, 0.19)
+        self.assertEqual(self.waiters(home), [])
+
+    def test_a_lock_ends_with_the_connection_that_took_it_through_another_proxy(self):
+        proxies = self.proxies(2, more=SECRET + SHORT_LEASES + "policies: [{keys: '*', grace: 0}]\n")
+        home = self.client(proxies[0])
+        home.call("LK.ACQUIRE", "k", "first")
+        with Client(proxies[1].port) as holder:
+            holder.send("LK.ACQUIRE", "k", "holder", "WAIT", 0)
+            wait_until(lambda: self.waiters(home) == ["holder"], "it is in line")
+            home.call("LK.RELEASE", "k", "first")
+            self.assertEqual(holder.read()[2], 1)
+            time.sleep(1.5)  # longer than the lease: it is renewed
+            self.assertEqual(as_map(home.call("LK.HOLDERS", "k")[0])[b"owner"], b"holder")
+        wait_until(lambda: home.call("LK.HOLDERS", "k") == [], "it is free")
+
+    def test_who_loses_a_lock_is_told_through_its_own_proxy(self):
+        home, there = self.clients(2)
+        there.call("HELLO", 3)
+        home.call("LK.ACQUIRE", "k", "first", "TTL", 2000)
+        there.send("LK.ACQUIRE", "k", "second", "TTL", 2000, "WAIT", 0)
+        wait_until(lambda: self.waiters(home) == ["second"], "it is in line")
+        home.call("LK.RELEASE", "k", "first")
+        fence = there.read()[0]
+        self.assertEqual(home.call("LK.BREAK", "k"), 1)
+        self.assertEqual(there.read(), [b"lk.lost", b"k", b"second", fence])
+
+    def test_hand_offs_between_proxies_ask_no_master(self):
+        proxies = self.proxies(3, more=SECRET + "leases: {max_ttl: 10m}\n")
+        fences, held, hand_offs = [], [0], 1000
+
+        def take_turns(number, client):
+            while len(fences) < hand_offs:
+                fence = client.call("LK.ACQUIRE", "hot", number, "TTL", 30000, "WAIT", 0)[0]
+                held[0] += 1
+                fences.append((fence, held[0]))
+                held[0] -= 1
+                self.assertEqual(client.call("LK.RELEASE", "hot", number), 0)
+
+        clients = [self.client(proxies[number % 3]) for number in range(6)]
+        threads = [threading.Thread(target=take_turns, args=pair) for pair in enumerate(clients)]
+        before, began = [master.commands() for master in self.masters], time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertGreaterEqual(len(fences), hand_offs)
+        self.assertEqual(fences, [(fence, 1) for fence in sorted({fence for fence, _ in fences})],
+                         "one at a time, each with a higher fence")
+        # Registries and clocks go on, however slow the machine is. One that asked would do so for each of them.
+        idle = (time.monotonic() - began + 2) * 20
+        for master, count in zip(self.masters, before):
+            self.assertLess(master.commands() - count, hand_offs * 0.25 + idle)
+
+
+class Trouble(ProxiesCase):
+    def test_a_home_that_dies_is_replaced(self):
+        proxies, home = self.two_and_a_mortal(SECRET + SHORT_LEASES)
+        with Client(home.port) as holder:
+            fence = holder.call("LK.ACQUIRE", "k", "holder", "TTL", 1000)[0]
+            waiting = [self.client(proxies[number % 2]) for number in range(20)]
+            for number, client in enumerate(waiting):
+                client.send("LK.ACQUIRE", "k", f"w{number}", "TTL", 1000, "WAIT", 0)
+            wait_until(lambda: len(holder.call("LK.WAITERS", "k")) == 20, "all are in line there")
+            home.kill_process()
+        lock, held, fences = threading.Lock(), [0], []
+
+        def serve(number, client):
+            got = client.read()
+            with lock:
+                held[0] += 1
+                fences.append((got[0], held[0]))
+            with lock:
+                held[0] -= 1
+            client.call("LK.RELEASE", "k", f"w{number}")
+
+        threads = [threading.Thread(target=serve, args=pair) for pair in enumerate(waiting)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(fences), 20, "all have been served")
+        self.assertTrue(all(together == 1 for _, together in fences), fences)
+        numbers = [number for number, _ in fences]
+        self.assertEqual(len(set(numbers)), 20)
+        self.assertGreater(min(numbers), fence)
+
+    def test_an_answer_that_was_late_promises_no_more_than_the_home_keeps(self):
+        proxies = self.proxies(2, more=SECRET)
+        home, there = self.client(proxies[0]), self.client(proxies[1])
+        for ttl in (5_000, 50_000):  # much of the first is over when its answer comes, little of the second
+            with self.subTest(ttl=ttl):
+                key = f"late{ttl}"
+                home.call("LK.ACQUIRE", key, "holder", "TTL", 50_000)
+                there.send("LK.ACQUIRE", key, "waiter", "TTL", ttl, "WAIT", 0)
+                wait_until(lambda: len(home.call("LK.WAITERS", key)) == 1, "it is in line there")
+                proxies[1].signal(signal.SIGSTOP)
+                try:
+                    self.assertEqual(home.call("LK.RELEASE", key, "holder"), 0)
+                    time.sleep(1)
+                    kept = as_map(home.call("LK.HOLDERS", key)[0])
+                finally:
+                    proxies[1].signal(signal.SIGCONT)
+                fence, told, _ = there.read()
+                self.assertEqual(fence, kept[b"fence"])
+                self.assertLessEqual(told, kept[b"ttl"])
+                self.assertEqual(there.call("LK.RELEASE", key, "waiter"), 0)
+
+    def test_a_home_that_stops_sends_its_line_away(self):
+        proxies = self.proxies(3)
+        home = self.client(proxies[0])
+        home.call("LK.ACQUIRE", "k", "holder", "TTL", 700)
+        waiting = [self.client(proxies[1 + number % 2]) for number in range(6)]
+        for number, client in enumerate(waiting):
+            client.send("LK.ACQUIRE", "k", f"w{number}", "TTL", 1000, "WAIT", 0)
+        wait_until(lambda: len(home.call("LK.WAITERS", "k")) == 6, "all are in line there")
+        proxies[0].signal(signal.SIGTERM)
+        self.assertEqual(proxies[0].wait(), 0)
+        left = {client.socket: (number, client) for number, client in enumerate(waiting)}
+        while left:
+            ready = select.select(list(left), [], [], PATIENCE)[0]
+            self.assertTrue(ready, "somebody is served")
+            for each in ready:
+                number, client = left.pop(each)
+                self.assertIsInstance(client.read(), list)
+                client.call("LK.RELEASE", "k", f"w{number}")
+
+    def test_a_frozen_home_does_not_hold_up_other_keys(self):
+        proxies = self.proxies(2)
+        home, there = self.client(proxies[0]), self.client(proxies[1])
+        home.call("LK.ACQUIRE", "k", "holder", "TTL", 500)
+        self.assertIsNone(there.call("LK.ACQUIRE", "k", "other", "TTL", 500))
+        proxies[0].signal(signal.SIGSTOP)
+        try:
+            self.assertTrue(there.call("LK.ACQUIRE", "other", "me", "TTL", 500))
+            # The link is given up, the lease ends on the masters, and the lock goes on here.
+            self.assertTrue(there.call("LK.ACQUIRE", "k", "next", "TTL", 500, "WAIT", 0))
+        finally:
+            proxies[0].signal(signal.SIGCONT)
+        wait_until(lambda: states_of(there) == ["self", "up"], "the link is back")
+
+
+class BrokenLinks(ProxiesCase):
+    """A home whose link from another proxy goes through a relay, and a client of each."""
+
+    def setUp(self):
+        super().setUp()
+        self.relay = self.enterContext(Relay(0, lambda: [self.proxy.process.pid]))
+        self.home = self.lone_proxy(SECRET.replace("}", f", advertise: '127.0.0.1:{self.relay.port}'}}") + SHORT_LEASES)
+        self.relay.target = self.home.port
+        self.proxy = self.lone_proxy()
+        self.here, self.there = self.client(self.home), self.client(self.proxy)
+        self.wait_for_link()
+
+    def wait_for_link(self):
+        wait_until(lambda: states_of(self.there) == ["self", "up"], "there is a link")
+
+    def holders(self):
+        return [as_map(each)[b"owner"].decode() for each in self.here.call("LK.HOLDERS", "k")]
+
+    def take_there(self, *options):
+        """Takes the lock through the link, after somebody at home."""
+        self.here.call("LK.ACQUIRE", "k", "first", "TTL", 2000)
+        self.there.send("LK.ACQUIRE", "k", "second", *options, "WAIT", 0)
+        wait_until(lambda: len(self.here.call("LK.WAITERS", "k")) == 1, "it is in line")
+
+    def lose_the_answer(self, *options):
+        self.take_there(*options)
+        self.relay.cut(self.proxy.process.pid, "replies")
+        self.assertEqual(self.here.call("LK.RELEASE", "k", "first"), 0)
+        wait_until(lambda: self.holders() == ["second"], "it has got the lock and does not know")
+
+    def test_who_did_not_hear_of_its_lock_has_it_once(self):
+        self.lose_the_answer("TTL", 2000)
+        fence = self.here.call("LK.FENCE", "k")
+        self.relay.heal()
+        got = self.there.read()
+        self.assertEqual([got[0], got[2]], [fence, 1], "the same grant, and one hold")
+        self.assertEqual(self.there.call("LK.RELEASE", "k", "second"), 0)
+        self.assertEqual(self.holders(), [])
+
+    def test_who_did_not_hear_of_its_lock_has_it_for_as_long_as_it_is_connected(self):
+        self.lose_the_answer()
+        self.relay.heal()
+        self.assertEqual(self.there.read()[2], 1)
+        time.sleep(6)  # longer than what a lock has left when its link has broken
+        self.assertEqual(self.holders(), ["second"])
+        self.assertEqual(self.there.call("LK.RELEASE", "k", "second"), 0)
+
+    def test_who_holds_a_second_time_and_did_not_hear_of_it_has_two_holds(self):
+        self.take_there("TTL", 2000)
+        self.here.call("LK.RELEASE", "k", "first")
+        self.assertEqual(self.there.read()[2], 1)
+        self.relay.cut(self.proxy.process.pid, "replies")
+        self.there.send("LK.ACQUIRE", "k", "second", "TTL", 2000, "WAIT", 0)
+        wait_until(lambda: as_map(self.here.call("LK.HOLDERS", "k")[0])[b"holds"] == 2, "it is done there")
+        self.relay.heal()
+        self.assertEqual(self.there.read()[2], 2)
+        self.assertEqual(self.there.call("LK.RELEASE", "k", "second"), 1)
+
+    def test_a_request_that_never_arrived_is_done_once(self):
+        self.relay.cut(self.proxy.process.pid, "requests")
+        self.here.call("LK.ACQUIRE", "k", "first", "TTL", 2000)
+        self.there.send("LK.ACQUIRE", "k", "second", "TTL", 2000, "WAIT", 0)
+        wait_until(lambda: sum(each["forwarded"] for each in proxies_of(self.client(self.proxy)).values()), "it is sent")
+        self.relay.heal()
+        wait_until(lambda: len(self.here.call("LK.WAITERS", "k")) == 1, "it is in line")
+        self.here.call("LK.RELEASE", "k", "first")
+        self.assertEqual(self.there.read()[2], 1)
+
+    def test_an_order_that_comes_after_its_repeat_is_not_carried_out(self):
+        for attempt in range(5):
+            key = f"late{attempt}"
+            self.here.call("LK.ACQUIRE", key, "first")
+            self.relay.keep_back(self.proxy.process.pid)
+            self.there.send("LK.ACQUIRE", key, "second", "TTL", 2000, "WAIT", 0)
+            wait_until(lambda: any(b"ORDER" in kept for kept in list(self.relay.kept.values())), "it is on its way")
+            self.relay.strand()
+            wait_until(lambda: len(self.here.call("LK.WAITERS", key)) == 1, "it has come once more")
+            was_refused = self.relay.deliver(b"NOTHOME")
+            self.assertEqual(len(self.here.call("LK.WAITERS", key)), 1)
+            self.assertEqual(self.here.call("LK.RELEASE", key, "first"), 0)
+            self.assertEqual(self.there.read()[2], 1)
+            self.assertEqual(self.there.call("LK.RELEASE", key, "second"), 0)
+            if was_refused:
+                return
+            self.wait_for_link()  # the home had given the link up before
+        self.fail("no late order was refused")
+
+    def test_a_lock_that_ends_with_a_link_is_told_to_its_client(self):
+        self.there.call("HELLO", 3)
+        self.take_there()
+        self.here.call("LK.RELEASE", "k", "first")
+        fence = self.there.read()[0]
+        self.here.send("LK.ACQUIRE", "k", "third", "TTL", 2000, "WAIT", 0)
+        # Nobody is told of the break: both have to notice.
+        self.relay.cut(self.proxy.process.pid, "requests", "replies")
+        self.assertEqual(self.there.read(), [b"lk.lost", b"k", b"second", fence])
+        self.assertGreater(self.here.read()[0], fence)
+
+    def test_a_lock_with_a_ttl_outlives_its_link(self):
+        self.there.call("HELLO", 3)
+        self.take_there("TTL", 2000)
+        self.here.call("LK.RELEASE", "k", "first")
+        self.there.read()
+        self.relay.reset_and_wait()
+        self.wait_for_link()
+        self.assertEqual(self.there.call("LK.RELEASE", "k", "second"), 0)
+
+
+class Paused(ProxiesCase):
+    def test_a_lock_that_ended_while_its_proxy_stood_still_is_not_told_of(self):
+        """It lived by the link, which the home gave up."""
+        proxies = self.proxies(2)
+        home, there, third = self.client(proxies[0]), self.client(proxies[1]), self.client(proxies[0])
+        home.call("LK.ACQUIRE", "k", "holder")
+        there.send("LK.ACQUIRE", "k", "waiter", "WAIT", 0)
+        wait_until(lambda: len(home.call("LK.WAITERS", "k")) == 1, "it is in line there")
+        proxies[1].signal(signal.SIGSTOP)
+        try:
+            home.call("LK.RELEASE", "k", "holder")
+            fence = third.call("LK.ACQUIRE", "k", "third", "WAIT", 0)[0]
+        finally:
+            proxies[1].signal(signal.SIGCONT)
+        wait_until(lambda: states_of(self.client(proxies[1])) == ["self", "up"], "the link is back")
+        self.assertEqual(third.call("LK.RELEASE", "k", "third"), 0)
+        self.assertGreater(there.read()[0], fence)
+        self.assertEqual(there.call("LK.RELEASE", "k", "waiter"), 0)
+
+
+class QueuesOfLibraries(ProxiesCase):
+    """Redisson's fair lock keeps its queue beside the lock."""
+
+    def take(self, client, owner, ttl=60_000):
+        return evalsha(client, "8f6ed299", self.keys(), ttl, owner, 300_000, int(time.time() * 1000))
+
+    def give(self, client, owner):
+        keys = [*self.keys(), "redisson_lock__channel:{fair}", "redisson_unlock_latch:{fair}:" + owner]
+        return evalsha(client, "367f80bd", keys, "0", 60_000, owner, int(time.time() * 1000), "PUBLISH", 5000)
+
+    def keys(self):
+        return ["fair", "redisson_lock_queue:{fair}", "redisson_lock_timeout:{fair}"]
+
+    def listener(self, proxy, owner):
+        client = self.client(proxy)
+        client.call("SUBSCRIBE", "redisson_lock__channel:{fair}:" + owner)
+        return client
+
+    def test_a_queue_is_where_its_lock_is(self):
+        proxies = self.proxies(3, more=SECRET)
+        one, two, three = map(self.client, proxies)
+        calls = [self.listener(proxies[1], "b:1"), self.listener(proxies[2], "c:1")]
+        self.assertIsNone(self.take(one, "a:1"))
+        self.assertIsInstance(self.take(two, "b:1"), int)
+        self.assertIsInstance(self.take(three, "c:1"), int)
+        self.assertEqual(self.give(three, "a:1"), 1)
+        self.assertEqual(calls[0].read()[2], b"0")
+        self.assertIsInstance(self.take(three, "c:1"), int, "it is not his turn, whichever proxy he asks")
+        self.assertIsNone(self.take(two, "b:1"))
+        self.assertEqual(self.give(one, "b:1"), 1)
+        self.assertEqual(calls[1].read()[2], b"0")
+        self.assertIsNone(self.take(three, "c:1"))
+
+    def test_a_queue_begins_anew_where_the_lock_goes_when_its_home_dies(self):
+        proxies, home = self.two_and_a_mortal(SECRET)
+        two, three = map(self.client, proxies)
+        with Client(home.port) as one:
+            self.assertIsNone(self.take(one, "a:1", 1000))
+            self.assertIsInstance(self.take(two, "b:1"), int)
+            self.assertIsInstance(self.take(three, "c:1"), int)
+            home.kill_process()
+        call = self.listener(proxies[1], "c:1")
+        wait_until(lambda: self.take(two, "b:1") is None, "the lock of a dead home ends")
+        self.assertIsInstance(self.take(three, "c:1"), int)
+        self.assertIsInstance(self.take(two, "d:1"), int)
+        self.assertEqual(self.give(three, "b:1"), 1)
+        self.assertEqual(call.read()[2], b"0")
+        self.assertIsInstance(self.take(two, "d:1"), int)
+        self.assertIsNone(self.take(three, "c:1"))
+
+
+class Encrypted(ProxiesCase):
+    """Links go to the ports for TLS."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.ours, cls.others = Authority(cls.folder, "ours"), Authority(cls.folder, "others")
+        cls.pair = cls.ours.sign("proxy", "DNS:localhost")
+        cls.foreign = cls.others.sign("foreign", "DNS:localhost")
+        cls.misnamed = cls.ours.sign("misnamed", "DNS:elsewhere")
+
+    def proxy(self, pair=None, certificates="none", more=""):
+        key, certificate = pair or self.pair
+        port = free_port()
+        links = SECRET.replace("}", f", tls: true, advertise: 'localhost:{port}'{more}}}")
+        return self.lone_proxy(links + f"tls: {{port: {port}, certificate: {certificate}, key: {key},"
+                               f" ca: {self.ours.certificate}, client_certificates: {certificates}}}\n" + SHORT_LEASES)
+
+    def test_a_lock_is_released_over_an_encrypted_link(self):
+        for certificates in ("none", "required"):  # a caller shows its own certificate if it must
+            with self.subTest(certificates=certificates):
+                here, there = (self.client(self.proxy(certificates=certificates)) for _ in range(2))
+                wait_until(lambda: states_of(here)[-1] == "up" and states_of(there)[-1] == "up", "there are links")
+                self.assertEqual(here.call("LK.ACQUIRE", certificates, "me", "TTL", 1900)[2], 1)
+                self.assertEqual(there.call("LK.RELEASE", certificates, "me"), 0)
+
+    def test_a_proxy_without_a_good_certificate_is_not_called(self):
+        for pair, more in ((self.foreign, ""), (self.misnamed, ""), (None, f", tls_ca: {self.others.certificate}")):
+            with self.subTest(pair=pair, more=more):
+                caller, called = self.proxy(more=more), self.proxy(pair)
+                client = self.client(caller)
+
+                def reason():
+                    return [each["reason"] for each in proxies_of(client).values()
+                            if each["address"] == self.address_of(called) and each["link"] == "down"]
+
+                wait_until(lambda: any("ertificate" in each for each in reason()), "its certificate is refused")
+                self.assertTrue(client.call("LK.ACQUIRE", "k", "me", "TTL", 500))
+                self.assertIsNone(self.client(called).call("LK.ACQUIRE", "k", "you", "TTL", 500))
+                client.call("LK.RELEASE", "k", "me")
+
+    def address_of(self, proxy):
+        return [each["address"] for each in proxies_of(self.client(proxy)).values() if each["link"] == "self"][0]
+
+
+class Strangers(ProxiesCase):
+    def test_a_proxy_with_another_secret_is_refused_and_still_excludes(self):
+        ours = self.client(self.lone_proxy())
+        theirs = self.client(self.lone_proxy("proxies: {secret: another secret of them}\n" + SHORT_LEASES))
+        for client in (ours, theirs):
+            wait_until(lambda: states_of(client) == ["refused", "self"], "no link")
+            refused = [each for each in proxies_of(client).values() if each["link"] == "refused"]
+            self.assertIn("another secret", refused[0]["reason"])
+        self.assertTrue(ours.call("LK.ACQUIRE", "k", "me", "TTL", 1500))
+        self.assertIsNone(theirs.call("LK.ACQUIRE", "k", "you", "TTL", 1500))
+        ours.call("LK.RELEASE", "k", "me")
+        self.assertTrue(theirs.call("LK.ACQUIRE", "k", "you", "TTL", 1500, "WAIT", 0))
+
+    def test_a_proxy_of_another_fleet_is_refused(self):
+        ours = self.client(self.lone_proxy())
+        config = stripe_of(self.masters, timeout="1s") + SECRET + SHORT_LEASES
+        self.enterContext(Lockkeeper(cores=1, config=config))
+        wait_until(lambda: "refused" in states_of(ours), "it is seen and refused")
+        refused = [each for each in proxies_of(ours).values() if each["link"] == "refused"]
+        self.assertIn("another fleet", refused[0]["reason"])
+
+    def test_an_address_that_is_no_proxy_is_refused(self):
+        more = SECRET.replace("}", f", peers: ['127.0.0.1:{self.masters[0].port}', '127.0.0.1:{free_port()}']}}")
+        client = self.client(self.lone_proxy(more + SHORT_LEASES))
+        wait_until(lambda: states_of(client) == ["down", "refused", "self"], "both are given up")
+        reasons = [each["reason"] for each in proxies_of(client).values() if each["link"] == "refused"]
+        self.assertIn("no Lockkeeper proxy", reasons[0])
+        self.assertTrue(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500))
+
+    def test_a_registry_entry_that_lies_gets_no_link(self):
+        proxies = self.proxies(2)
+        client = self.client(proxies[0])
+        fingerprint, beat = self.fingerprint(), [0]
+
+        def lie():
+            beat[0] += 1
+            for master in self.masters:
+                master.call("HSET", "lk:{main}:proxies", "liar",
+                            f"{beat[0]} 127.0.0.1:{proxies[1].port} 0.1.0 {fingerprint}")
+            return "liar" in [each["id"] for each in map(self.fields, client.call("LK.PROXIES"))]
+
+        wait_until(lie, "the entry is seen")
+        liar = [each for each in map(self.fields, client.call("LK.PROXIES")) if each["id"] == "liar"][0]
+        self.assertEqual(liar["link"], "refused")
+        self.assertIn("answers at its address", liar["reason"])
+
+    def fingerprint(self):
+        cards = wait_until(lambda: self.masters[0].call("HVALS", "lk:{main}:proxies"), "somebody has registered")
+        return cards[0].split()[3].decode()
+
+    def fields(self, each):
+        return {name.decode(): value.decode() if isinstance(value, bytes) else value
+                for name, value in as_map(each).items()}
+
+    def test_clients_cannot_pose_as_proxies(self):
+        proxy = self.lone_proxy()
+        fingerprint = self.fingerprint()
+        client = self.client(proxy)
+        self.assertIn("NOAUTH", str(client.call("LK.LINK", "PROVE", "0" * 64)))
+        self.assertEqual(client.read_all(), b"")
+        client = self.client(proxy)
+        self.assertIn("another fleet", str(client.call("LK.LINK", "HELLO", 2, "me", "0.1", "x", "0" * 32)))
+        self.assertIn("speaks version", str(client.call("LK.LINK", "HELLO", 9, "me", "0.1", fingerprint, "0" * 32)))
+        self.assertIn("ERR", str(client.call("LK.LINK", "HELLO", 2)))
+        proof = client.call("LK.LINK", "HELLO", 2, "me", "0.1", fingerprint, "0" * 32)[4]
+        # What it has shown is no proof of ours.
+        self.assertIn("NOAUTH", str(client.call("LK.LINK", "PROVE", proof)))
+        self.assertEqual(client.read_all(), b"")
+
+    def test_without_a_secret_nobody_is_linked(self):
+        one, two = self.lone_proxy(SHORT_LEASES), self.lone_proxy(SHORT_LEASES)
+        client = self.client(one)
+        self.assertEqual(client.call("LK.PROXIES"), [])
+        self.assertIn("no secret", str(client.call("LK.LINK", "HELLO", 2, "me", "0.1", "x", "0" * 32)))
+        self.assertEqual(self.masters[0].call("EXISTS", "lk:{main}:proxies"), 0)
+        self.assertTrue(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500))
+        self.assertIsNone(self.client(two).call("LK.ACQUIRE", "k", "you", "TTL", 1500))
+
+
+if __name__ == "__main__":
+    main()
