@@ -5,6 +5,7 @@ Only Python's standard library. Every server listens on a free port of the loopb
 """
 
 import contextlib
+import faulthandler
 import os
 import random
 import re
@@ -18,6 +19,9 @@ import unittest
 
 # Long enough for a loaded machine; nothing waits that long unless it is broken.
 PATIENCE = 60
+
+# What ctest gives to all tests of a file, in seconds.
+TIME_OF_A_FILE = 600
 
 # Whether the servers under test have masters behind them; see Lockkeeper.
 ON_FLEET = int(os.environ.get("LOCKKEEPER_MASTERS", 0)) > 0
@@ -70,7 +74,23 @@ class Process:
         self.process.send_signal(number)
 
     def wait(self):
-        return self.process.wait(PATIENCE)
+        """The exit code. Who does not end is asked what it does instead."""
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the server does not end:\n{self.threads()}\n{self.output()}") from None
+
+    def threads(self):
+        """Where in the kernel each thread is, and for how long it has run."""
+        folder = f"/proc/{self.process.pid}/task"
+        lines = []
+        for thread in sorted(os.listdir(folder), key=int):
+            facts = []
+            for name in ("comm", "wchan", "syscall", "schedstat"):
+                with contextlib.suppress(OSError), open(f"{folder}/{thread}/{name}") as file:
+                    facts.append(f"{name} {file.read().strip()}")
+            lines.append(f"thread {thread}: " + ", ".join(facts))
+        return "\n".join(lines)
 
     def kill_process(self):
         """As a crash would."""
@@ -290,4 +310,34 @@ def main():
     if len(sys.argv) < 2:
         sys.exit("usage: a_test.py path/to/lockkeeper [unittest options]")
     os.environ["LOCKKEEPER"] = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    # A test that hangs says where, before ctest ends it.
+    faulthandler.dump_traceback_later(TIME_OF_A_FILE - 10)
+    unittest.main(testRunner=Runner)
+
+
+class Runner(unittest.TextTestRunner):
+    """Tells what fails when it fails; what passes makes no noise that would hide it."""
+
+    class Result(unittest.TextTestResult):
+        def addError(self, test, problem):
+            super().addError(test, problem)
+            self.tell_last(self.errors)
+
+        def addFailure(self, test, problem):
+            super().addFailure(test, problem)
+            self.tell_last(self.failures)
+
+        def addSubTest(self, test, subtest, problem):
+            super().addSubTest(test, subtest, problem)
+            if problem is not None:
+                self.tell_last(self.failures if issubclass(problem[0], test.failureException) else self.errors)
+
+        def tell_last(self, kind):
+            test, text = kind[-1]
+            self.stream.write(f"\nin {self.getDescription(test)}:\n{text}\n")
+            self.stream.flush()
+
+        def printErrors(self):
+            pass  # told already
+
+    resultclass = Result
