@@ -23,40 +23,6 @@ using shards::lock_order;
 using shards::lock_service;
 using shards::order_route;
 
-/// The first of the keys that has a home elsewhere decides, unless one of them is here.
-ss::future<std::optional<std::string>> home_of(client& who, std::vector<std::string_view> keys) {
-    std::optional<std::string> home;
-    for (const std::string_view key : keys) {
-        auto found = co_await who.all.locks.invoke_on(
-            who.all.locks.local().core_of(key),
-            [database = who.database, name = std::string(key)](lock_service& locks) {
-                return locks.leases()->locate(database, name, locks.key(database, name).hash);
-            });
-        if (found.is_here) {
-            co_return std::nullopt;
-        }
-        if (!home) {
-            home = std::move(found.home);
-        }
-    }
-    co_return home;
-}
-
-ss::future<bool> any_here(client& who, std::vector<std::string_view> keys) {
-    for (const std::string_view key : keys) {
-        const bool is_here = co_await who.all.locks.invoke_on(
-            who.all.locks.local().core_of(key),
-            [database = who.database, name = std::string(key)](lock_service& locks) {
-                return locks.leases()->comes_to_be_here(database, name,
-                                                        locks.key(database, name).hash);
-            });
-        if (is_here) {
-            co_return true;
-        }
-    }
-    co_return keys.empty();
-}
-
 /// LK.ACQUIRE, as the order was given.
 std::vector<std::string> words_of(const lock_order& order) {
     std::vector<std::string> words{"LK.ACQUIRE", order.key, order.owner};
@@ -150,6 +116,40 @@ std::string_view home_key(std::string_view key) {
     return key.starts_with("redisson_") ? shards::hash_tag(key) : key;
 }
 
+ss::future<std::optional<std::string>> home_of(client& who, std::vector<std::string_view> keys,
+                                               uint32_t database) {
+    std::optional<std::string> home;
+    for (const std::string_view key : keys) {
+        auto found = co_await who.all.locks.invoke_on(
+            who.all.locks.local().core_of(key),
+            [database, name = std::string(key)](lock_service& locks) {
+                return locks.leases()->locate(database, name, locks.key(database, name).hash);
+            });
+        if (found.is_here) {
+            co_return std::nullopt;
+        }
+        if (!home) {
+            home = std::move(found.home);
+        }
+    }
+    co_return home;
+}
+
+ss::future<bool> any_here(client& who, std::vector<std::string_view> keys) {
+    for (const std::string_view key : keys) {
+        const bool is_here = co_await who.all.locks.invoke_on(
+            who.all.locks.local().core_of(key),
+            [database = who.database, name = std::string(key)](lock_service& locks) {
+                return locks.leases()->comes_to_be_here(database, name,
+                                                        locks.key(database, name).hash);
+            });
+        if (is_here) {
+            co_return true;
+        }
+    }
+    co_return keys.empty();
+}
+
 ss::future<> forget_home(client& who, uint32_t database, std::string key, std::string home,
                          forward_trouble why) {
     return who.all.locks.invoke_on(
@@ -174,7 +174,7 @@ ss::future<bool> done_at_home(client& who, const owned_request& request,
         reply_lock_error(who.reply, shards::lock_error::moved);
         co_return true;
     }
-    const auto home = co_await home_of(who, keys);
+    const auto home = co_await home_of(who, keys, who.database);
     if (!home) {
         co_return false;
     }

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <expected>
+#include <optional>
 #include <seastar/core/future.hh>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +23,13 @@ inline constexpr std::string_view home_lost =
 /// The key whose home is that of `key`: what Redisson keeps beside a lock is where the lock is, and
 /// bears its name in braces. Both belong to the same core.
 std::string_view home_key(std::string_view key);
+
+/// The other proxy that the first of the keys with a home has it at; nothing if one of them is here.
+ss::future<std::optional<std::string>> home_of(client& who, std::vector<std::string_view> keys,
+                                               uint32_t database);
+
+/// Whether one of them is here, or comes to be; there may be none.
+ss::future<bool> any_here(client& who, std::vector<std::string_view> keys);
 
 /// Has the proxy that has the lease of these keys carry the command out, if that is another one
 /// than ours. False: it is ours to do.

@@ -131,6 +131,7 @@ void client::reset() {
     unsubscribe_all();
     multi.reset();
     watched.clear();
+    watched_away.reset();
     name.clear();
     database = 0;
     replies = reply_mode::on;

@@ -52,6 +52,12 @@ struct watched_key {
     shards::watch_mark mark;
 };
 
+/// Keys that another proxy watches for this client, in one conversation with it.
+struct watch_away {
+    std::string home;
+    uint64_t conversation;
+};
+
 enum class reply_mode : uint8_t {
     on,
     off,
@@ -94,6 +100,7 @@ public:
     tracking tracked{};
     std::optional<transaction> multi{};
     std::vector<watched_key> watched{};
+    std::optional<watch_away> watched_away{};
     std::array<std::set<std::string, std::less<>>, channel_kinds> channels{};
 
     /// Its own connection to the upstream for data; null until open_upstream().
@@ -108,6 +115,8 @@ public:
     std::string from_proxy{};
     /// A proxy that says who it is; null for clients.
     std::unique_ptr<link_callee> calling;
+    /// Nobody between it and us can read along.
+    bool is_encrypted = false;
     /// It has: what follows are conversations, not commands.
     bool is_link = false;
     shards::order_route route() const;

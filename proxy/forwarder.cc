@@ -23,15 +23,26 @@ namespace {
 
 ss::logger log("forwarding");
 
+/// `began`: if how long it took tells something.
+void count(forwarding_counters& counted, const forward_result& result,
+           std::optional<shards::instant> began) {
+    if (result && began) {
+        counted.took.count_won(shards::read_clock() - *began);
+    }
+    counted.not_home += !result && result.error() == forward_trouble::not_home ? 1 : 0;
+    counted.broken += !result && result.error() == forward_trouble::unknown ? 1 : 0;
+}
+
 }  // namespace
 
 /// With one proxy. Ends with the link, or when the other side ends it; then a new one is begun at
 /// the next call.
 class forwarder::conversation {
 public:
-    conversation(client& owner, std::string home, ss::connected_socket socket)
+    conversation(client& owner, std::string home, uint64_t number, ss::connected_socket socket)
         : _owner(owner),
           _home(std::move(home)),
+          _number(number),
           _socket(std::move(socket)),
           _in(std::move(_socket.input()).detach()),
           _out(std::move(_socket.output()).detach()) {
@@ -40,25 +51,26 @@ public:
     }
 
     bool is_over() const { return _over; }
+    uint64_t number() const { return _number; }
 
     ss::future<forward_result> call(const protocol::request& request) {
         protocol::output bytes;
         follow_client(bytes);
         protocol::write_command(bytes, request.args);
-        auto answer = _expected.emplace_back().emplace().get_future();
-        const auto chunk = bytes.take();
-        // The bytes are taken at once; if there is no room for more, the answer comes later too.
-        auto room = _out.put(ss::temporary_buffer<char>(chunk.bytes.get(), chunk.size));
-        if (room.available()) {
-            if (room.failed()) {
-                cut();
-            }
-            room.ignore_ready_future();
-            return answer;
+        return send(bytes);
+    }
+
+    ss::future<forward_result> call_together(std::span<const owned_request> requests) {
+        protocol::output bytes;
+        follow_client(bytes);
+        for (const owned_request& each : requests) {
+            const auto views = each.views();
+            protocol::write_command(bytes, views);
         }
-        return std::move(room)
-            .handle_exception([](const std::exception_ptr&) {})
-            .then([answer = std::move(answer)]() mutable { return std::move(answer); });
+        for (size_t i = 1; i < requests.size(); ++i) {
+            _expected.emplace_back();
+        }
+        return send(bytes);
     }
 
     /// Because its client has left.
@@ -75,6 +87,24 @@ public:
     }
 
 private:
+    /// The answer is the next one that nobody waits for yet.
+    ss::future<forward_result> send(protocol::output& bytes) {
+        auto answer = _expected.emplace_back().emplace().get_future();
+        const auto chunk = bytes.take();
+        // The bytes are taken at once; if there is no room for more, the answer comes later too.
+        auto room = _out.put(ss::temporary_buffer<char>(chunk.bytes.get(), chunk.size));
+        if (room.available()) {
+            if (room.failed()) {
+                cut();
+            }
+            room.ignore_ready_future();
+            return answer;
+        }
+        return std::move(room)
+            .handle_exception([](const std::exception_ptr&) {})
+            .then([answer = std::move(answer)]() mutable { return std::move(answer); });
+    }
+
     void cut() {
         _socket.shutdown_input();
         _socket.shutdown_output();
@@ -172,6 +202,7 @@ private:
 
     client& _owner;
     std::string _home;
+    uint64_t _number;
     ss::connected_socket _socket;
     ss::data_source _in;
     ss::data_sink _out;
@@ -220,9 +251,7 @@ void forwarder::note_ended(const ended_locks& ends, int64_t answer) {
     }
 }
 
-ss::future<forward_result> forwarder::call(std::string_view home, const protocol::request& request,
-                                           bool may_last) {
-    peers& links = _owner.all.links.local();
+forwarder::conversation* forwarder::talk_to(std::string_view home) {
     auto known = _with.find(home);
     if (known != _with.end() && known->second->is_over()) {
         // Nothing is under way in it any more but its end.
@@ -233,36 +262,56 @@ ss::future<forward_result> forwarder::call(std::string_view home, const protocol
     }
     if (known == _with.end()) {
         const std::string whose = fmt::format("{}\n{}", _owner.peer, _owner.name);
-        auto socket = links.open(home, whose);
+        auto socket = _owner.all.links.local().open(home, whose);
         if (!socket) {
-            return ss::make_ready_future<forward_result>(
-                std::unexpected(forward_trouble::not_sent));
+            return nullptr;
         }
         known = _with
-                    .emplace(std::string(home), std::make_unique<conversation>(
-                                                    _owner, std::string(home), std::move(*socket)))
+                    .emplace(std::string(home),
+                             std::make_unique<conversation>(_owner, std::string(home), ++_begun,
+                                                            std::move(*socket)))
                     .first;
     }
-    auto& counted = links.counted(home);
+    return known->second.get();
+}
+
+ss::future<forward_result> forwarder::call(std::string_view home, const protocol::request& request,
+                                           bool may_last) {
+    conversation* const with = talk_to(home);
+    if (with == nullptr) {
+        return ss::make_ready_future<forward_result>(std::unexpected(forward_trouble::not_sent));
+    }
+    auto& counted = _owner.all.links.local().counted(home);
     ++counted.forwarded;
     const auto began = shards::read_clock();
-    return known->second->call(request).then(
+    return with->call(request).then(
         [this, ends = locks_ended_by(request), &counted, began, may_last](forward_result result) {
             if (!ends.keys.empty() && result && result->as_integer()) {
                 note_ended(ends, *result->as_integer());
             }
-            if (result && !may_last) {
-                counted.took.count_won(shards::read_clock() - began);
-            }
-            counted.not_home += !result && result.error() == forward_trouble::not_home ? 1 : 0;
-            counted.broken += !result && result.error() == forward_trouble::unknown ? 1 : 0;
+            count(counted, result, may_last ? std::nullopt : std::optional(began));
             return result;
         });
 }
 
-bool forwarder::is_talking_to(std::string_view home) const {
+ss::future<forward_result> forwarder::call_together(std::string_view home,
+                                                    std::span<const owned_request> requests) {
+    conversation* const with = talk_to(home);
+    if (with == nullptr) {
+        return ss::make_ready_future<forward_result>(std::unexpected(forward_trouble::not_sent));
+    }
+    auto& counted = _owner.all.links.local().counted(home);
+    ++counted.forwarded;
+    const auto began = shards::read_clock();
+    return with->call_together(requests).then([&counted, began](forward_result result) {
+        count(counted, result, began);
+        return result;
+    });
+}
+
+uint64_t forwarder::conversation_with(std::string_view home) const {
     const auto found = _with.find(home);
-    return found != _with.end() && !found->second->is_over();
+    return found == _with.end() || found->second->is_over() ? 0 : found->second->number();
 }
 
 void forwarder::cut() {

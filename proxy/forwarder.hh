@@ -8,6 +8,7 @@
 #include <seastar/core/gate.hh>
 #include <seastar/core/iostream.hh>
 #include <seastar/net/api.hh>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "protocol/reply.hh"
 #include "protocol/reply_parser.hh"
 #include "protocol/request.hh"
+#include "proxy/owned_request.hh"
 #include "shards/core/forwarding.hh"
 
 namespace lockkeeper::proxy {
@@ -44,8 +46,14 @@ public:
     /// there for long. Never fails.
     ss::future<forward_result> call(std::string_view home, const protocol::request& request,
                                     bool may_last = false);
+    /// Several in one piece, in one conversation or not at all, and nothing comes between them. The
+    /// result is that of the last one.
+    ss::future<forward_result> call_together(std::string_view home,
+                                             std::span<const owned_request> requests);
     /// The conversation with that proxy goes on, as far as we know.
-    bool is_talking_to(std::string_view home) const;
+    bool is_talking_to(std::string_view home) const { return conversation_with(home) != 0; }
+    /// Its number: another one knows nothing of what was said in this one. 0: there is none.
+    uint64_t conversation_with(std::string_view home) const;
     /// Ends all conversations now; who waits for an answer hears that it is unknown. Then close().
     void cut();
     ss::future<> close();
@@ -58,10 +66,13 @@ private:
         std::string owner{};
         bool only_if_none_left = false;  ///< the answer counts the holds that are left
     };
+    /// The one that goes on, or a new one; null if there is no way to that proxy.
+    conversation* talk_to(std::string_view home);
     ended_locks locks_ended_by(const protocol::request& request) const;
     void note_ended(const ended_locks& ends, int64_t answer);
 
     client& _owner;
+    uint64_t _begun = 0;
     std::map<std::string, std::unique_ptr<conversation>, std::less<>> _with;
 };
 

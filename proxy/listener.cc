@@ -147,7 +147,7 @@ void listener::welcome(ss::accept_result accepted, wire how) {
     shards::background(
         _gate, log, "serving a client", [this, accepted = std::move(accepted)]() mutable {
             watch_for_death(accepted.connection);
-            return serve_one(std::move(accepted.connection), accepted.remote_address);
+            return serve_one(std::move(accepted.connection), accepted.remote_address, wire::plain);
         });
 }
 
@@ -184,12 +184,13 @@ ss::future<> listener::serve_encrypted(ss::accept_result accepted) {
         co_return;
     }
     agreed.ignore_ready_future();
-    co_await serve_one(std::move(under_way.socket), peer);
+    co_await serve_one(std::move(under_way.socket), peer, wire::encrypted);
 }
 
-ss::future<> listener::serve_one(ss::connected_socket socket, ss::socket_address peer) {
+ss::future<> listener::serve_one(ss::connected_socket socket, ss::socket_address peer, wire how) {
     ++_services.counted.connections;
     session one(std::move(socket), peer, _accepted++, _services);
+    one.is_encrypted = how == wire::encrypted;
     co_await serve_session(one);
 }
 

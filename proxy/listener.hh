@@ -58,7 +58,7 @@ private:
 
     ss::future<> accept_loop(ss::server_socket& socket, wire how);
     void welcome(ss::accept_result accepted, wire how);
-    ss::future<> serve_one(ss::connected_socket socket, ss::socket_address peer);
+    ss::future<> serve_one(ss::connected_socket socket, ss::socket_address peer, wire how);
     ss::future<> serve_encrypted(ss::accept_result accepted);
     void refuse(ss::accept_result accepted, std::string_view why);
     ss::future<> turn_away(ss::connected_socket socket, std::string_view why);

@@ -235,4 +235,11 @@ bool is_permitted(client& who, const command_spec* spec, const request& args) {
     return false;
 }
 
+bool is_still_permitted(client& who, const transaction& all) {
+    return who.free_hand || std::ranges::none_of(all.commands, [&who](const auto& queued) {
+               const auto views = queued.request.views();
+               return find_forbidden(who.user->rights, who, queued.spec, request{views}).has_value();
+           });
+}
+
 }  // namespace lockkeeper::proxy

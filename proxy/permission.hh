@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "protocol/request.hh"
 #include "proxy/access/catalogue.hh"
@@ -11,6 +12,7 @@ namespace lockkeeper::proxy {
 
 class client;
 struct command_spec;
+struct transaction;
 
 /// Every command of the table, with its categories: those that no list names get them from their
 /// flags.
@@ -34,5 +36,13 @@ std::optional<forbidden> find_forbidden(const access::user& rights, client& who,
 /// Whether the client's user may do this now. If not, that has been said and noted. Not to be asked
 /// of those with a free hand: that is most of what a session saves.
 bool is_permitted(client& who, const command_spec* spec, const protocol::request& args);
+
+/// EXEC's answer to a transaction that its user may not carry out any more.
+inline constexpr std::string_view rights_changed =
+    "EXECABORT Transaction discarded because ACL rules changed.";
+
+/// Whether the client's user may still do all of what it queued: its rights may have changed since.
+/// For those whose transaction is somebody else's to carry out; nothing is said or noted.
+bool is_still_permitted(client& who, const transaction& all);
 
 }  // namespace lockkeeper::proxy

@@ -23,6 +23,9 @@ void link_command(client& who, const request& args) {
     if (!who.from_proxy.empty()) {
         return who.reply.error("ERR LINK not over a link");
     }
+    if (who.all.settings.proxies->tls && !who.is_encrypted) {
+        return who.reply.error("ERR LINK this proxy takes links over TLS only (proxies.tls)");
+    }
     if (equals_ignoring_case(args[1], "hello")) {
         who.calling = std::make_unique<link_callee>(links.card(), links.secret());
         if (!who.calling->on_hello(args, who.reply)) {

@@ -9,10 +9,12 @@
 #include "proxy/permission.hh"
 #include "proxy/router.hh"
 #include "proxy/services.hh"
+#include "proxy/transaction_at_home.hh"
 #include "proxy/upstream.hh"
 
 /// WATCH, MULTI, EXEC. A transaction has the turns of all cores that its keys are of, so nothing
-/// comes between its commands there; a watched key that changed since WATCH ends it with nil.
+/// comes between its commands there; a watched key that changed since WATCH ends it with nil. Keys of
+/// other proxies: see transaction_at_home.hh.
 namespace lockkeeper::proxy {
 
 namespace {
@@ -30,6 +32,7 @@ void multi(client& who, const request&) {
 /// Forgets what is watched, also upstream.
 ss::future<> stop_watching(client& who) {
     who.watched.clear();
+    who.watched_away.reset();
     if (std::exchange(who.watches_upstream, false) && who.data) {
         const std::string_view unwatch[] = {"UNWATCH"};
         std::vector<owned_request> commands;
@@ -60,6 +63,9 @@ ss::future<> unwatch(client& who, owned_request) {
 ss::future<> watch(client& who, owned_request args) {
     if (who.multi) {
         who.reply.error("ERR WATCH inside MULTI is not allowed");
+        co_return;
+    }
+    if (co_await watched_at_home(who, args)) {
         co_return;
     }
     for (size_t i = 1; i < args.size(); ++i) {
@@ -166,6 +172,10 @@ bool is_still_permitted(client& who, const transaction::queued& command) {
 }
 
 ss::future<> exec_here(client& who, transaction all) {
+    if (co_await executed_at_home(who, all)) {
+        who.watched.clear();
+        co_return;
+    }
     auto cores = cores_involved(who, all);
     co_await with_turns(who, std::move(cores), [&who, &all]() -> ss::future<> {
         if (co_await any_changed(who.all, who.watched)) {
@@ -197,13 +207,10 @@ ss::future<> exec_upstream(client& who, transaction all) {
     const std::string_view end[] = {"EXEC"};
     std::vector<owned_request> commands;
     commands.reserve(all.commands.size() + 2);
-    for (const auto& command : all.commands) {
-        const auto views = command.request.views();
-        if (!who.free_hand && find_forbidden(who.user->rights, who, command.spec, request{views})) {
-            co_await stop_watching(who);
-            who.reply.error("EXECABORT Transaction discarded because ACL rules changed.");
-            co_return;
-        }
+    if (!is_still_permitted(who, all)) {
+        co_await stop_watching(who);
+        who.reply.error(rights_changed);
+        co_return;
     }
     commands.emplace_back(request{begin});
     for (auto& command : all.commands) {
@@ -229,7 +236,8 @@ ss::future<> exec(client& who, owned_request) {
         who.reply.error("EXECABORT Transaction discarded because of previous errors.");
     } else if (for_upstream == 0 && !who.watches_upstream) {
         co_await exec_here(who, std::move(all));
-    } else if (for_upstream == all.commands.size() && who.watched.empty()) {
+    } else if (for_upstream == all.commands.size() && who.watched.empty() &&
+               !who.watched_away) {
         who.open_upstream();
         co_await exec_upstream(who, std::move(all));
     } else {

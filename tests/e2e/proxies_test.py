@@ -155,14 +155,91 @@ class OneLockManyDoors(ProxiesCase):
         got = [there.read() for _ in range(200)]
         self.assertEqual(got, [None, b"here", "OK", b"there"] * 50)
 
-    def test_a_transaction_of_one_client_is_told_where_it_stands(self):
-        """Transactions stay at the proxy that they began at: what is locked through another is not theirs to take."""
+
+class Transactions(ProxiesCase):
+    """WATCH and MULTI on keys whose lease another proxy has."""
+
+    def transact(self, client, *commands):
+        self.assertEqual(client.call("MULTI"), "OK")
+        for command in commands:
+            self.assertEqual(client.call(*command), "QUEUED")
+        return client.call("EXEC")
+
+    def test_a_transaction_is_carried_out_at_the_home_of_its_keys(self):
+        for cores in (1, 2):
+            with self.subTest(cores=cores):
+                here, there = self.clients(2, cores=cores)
+                key = f"k{cores}"
+                here.call("SET", key, "here", "NX", "PX", 1900)
+                self.assertEqual(self.transact(there, ("SET", key, "there", "NX", "PX", 1900)), [None])
+                got = self.transact(there, ("GET", key), ("PEXPIRE", key, 1800), ("DEL", key), ("EXISTS", key))
+                self.assertEqual(got, [b"here", 1, 1, 0])
+                self.assertEqual(here.call("EXISTS", key), 0)
+
+    def test_a_release_by_watch_through_another_proxy(self):
+        """As StackExchange.Redis does it."""
         here, there = self.clients(2)
-        here.call("SET", "k", "here", "NX", "PX", 1900)
-        there.call("MULTI")
-        there.call("SET", "k", "there", "NX", "PX", 1900)
-        self.assertEqual(there.call("EXEC"), [None])
-        self.assertEqual(here.call("GET", "k"), b"here")
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        self.assertEqual(there.call("WATCH", "k"), "OK")
+        self.assertEqual(there.call("GET", "k"), b"me")
+        self.assertEqual(self.transact(there, ("DEL", "k")), [1])
+        self.assertIsNone(here.call("GET", "k"))
+
+    def test_what_changed_at_its_home_since_watch_ends_the_transaction(self):
+        here, there = self.clients(2)
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        self.assertEqual(there.call("WATCH", "k"), "OK")
+        self.assertEqual(here.call("PEXPIRE", "k", 1800), 1)
+        self.assertIsNone(self.transact(there, ("DEL", "k")))
+        self.assertEqual(here.call("GET", "k"), b"me")
+        # It watches nothing any more.
+        self.assertEqual(self.transact(there, ("DEL", "k")), [1])
+
+    def test_what_is_watched_no_longer_does_not_matter(self):
+        here, there = self.clients(2)
+        for end in (("UNWATCH",), ("MULTI",), ("RESET",)):
+            with self.subTest(end=end):
+                here.call("SET", "k", "me", "PX", 1900)
+                there.call("WATCH", "k")
+                there.call(*end)
+                if end == ("MULTI",):
+                    there.call("DISCARD")
+                here.call("PEXPIRE", "k", 1800)
+                self.assertEqual(self.transact(there, ("PTTL", "k"), ("GET", "k"))[1], b"me")
+
+    def test_a_lock_that_another_proxy_takes_after_watch_has_changed(self):
+        here, there = self.clients(2)
+        self.assertEqual(there.call("WATCH", "k"), "OK")  # nobody's
+        self.assertEqual(here.call("SET", "k", "me", "NX", "PX", 1900), "OK")
+        self.assertIsNone(self.transact(there, ("DEL", "k")))
+        self.assertEqual(here.call("GET", "k"), b"me")
+
+    def test_a_key_that_left_its_home_has_changed(self):
+        proxies, home = self.two_and_a_mortal(SECRET + SHORT_LEASES)
+        one, two = (self.client(proxy) for proxy in proxies)
+        holding = self.client(home)
+        holding.call("SET", "k", "me", "NX", "PX", 1900)
+        self.assertEqual(one.call("WATCH", "k"), "OK")
+        home.kill()
+        wait_until(lambda: two.call("SET", "k", "next", "NX", "PX", 1900) == "OK", "the lock of a dead home ends")
+        self.assertIsNone(self.transact(one, ("DEL", "k")))
+        self.assertEqual(two.call("GET", "k"), b"next")
+
+    def test_keys_that_are_watched_at_two_homes_are_refused(self):
+        one, two, three = self.clients(3)
+        one.call("SET", "a", "one", "NX", "PX", 1900)
+        two.call("SET", "b", "two", "NX", "PX", 1900)
+        self.assertEqual(three.call("WATCH", "a"), "OK")
+        self.assertEqual(three.call("WATCH", "b"), "OK")
+        self.assertIn("different proxies", str(self.transact(three, ("DEL", "a"))))
+        self.assertEqual(one.call("GET", "a"), b"one")
+
+    def test_an_error_of_one_command_does_not_stop_the_others(self):
+        here, there = self.clients(2)
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        got = self.transact(there, ("HGET", "k", "f"), ("GET", "k"))
+        self.assertIn("WRONGTYPE", str(got[0]))
+        self.assertEqual(got[1], b"me")
 
 
 class Messages(ProxiesCase):
@@ -581,6 +658,15 @@ class Encrypted(ProxiesCase):
                 self.assertTrue(client.call("LK.ACQUIRE", "k", "me", "TTL", 500))
                 self.assertIsNone(self.client(called).call("LK.ACQUIRE", "k", "you", "TTL", 500))
                 client.call("LK.RELEASE", "k", "me")
+
+    def test_a_link_in_clear_text_is_refused(self):
+        """Who knows the secret does not know whether somebody reads along."""
+        called = self.proxy()
+        client = self.client(called)
+        self.assertIn("over TLS only", str(client.call("LK.LINK", "HELLO", 1, "x", "y", "z", "0", "n")))
+        caller = self.client(self.lone_proxy())
+        wait_until(lambda: any("over TLS only" in each["reason"] for each in proxies_of(caller).values()
+                               if each["link"] != "self"), "it is told why")
 
     def address_of(self, proxy):
         return [each["address"] for each in proxies_of(self.client(proxy)).values() if each["link"] == "self"][0]
