@@ -4,8 +4,9 @@
 Three real masters, proxies that reach them over wires which can be cut, and clients that take, extend, release and
 abandon locks of a few keys: two proxies that know nothing of each other, and three that are linked, by wires which can
 be cut, too. Faults follow one another, drawn from a seed. What the clients saw is checked by
-lock_history: nobody holds a lock that somebody else has, and fences grow. When the faults are over, everybody must get
-every lock again. A run in which nobody noticed any fault fails.
+lock_history: nobody holds a lock that somebody else has, and fences grow. Everybody is answered, and when the faults
+are over, everybody must get every lock again. Each fault needs a proof that it took effect, found by chaos_watcher; a
+run with too few of them fails.
 
 CHAOS_SEEDS, CHAOS_SECONDS: for longer runs, as `make chaos` does.
 """
@@ -14,21 +15,22 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import threading
 import time
 import unittest
 
+from chaos_watcher import Watcher
+from chaos_workers import KEYS, TTL, Worker
 from fleet_support import Master, SteppedClock, wait_until
-from lock_history import Grant, violations
+from lock_history import violations
 from native_support import as_map
 from relay import Relay
-from support import Client, Error, Lockkeeper, main, stripe_of
+from support import Client, Lockkeeper, main, stripe_of
 
 SEEDS = os.environ.get("CHAOS_SEEDS", "1 2 3").split()
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "20"))
 
-KEYS = ["a", "b", "c"]
-TTL = 1000
 LONGEST_LEASE = 2
 LEASES = f"leases: {{max_ttl: {LONGEST_LEASE}s, slack: 300ms, untimed: 1s}}\n"
 
@@ -56,66 +58,12 @@ class Proxy:
         self.server.__exit__(None)
 
     def crash(self):
-        self.server.process.kill()
-        self.server.process.wait()
         self.server.kill()
+        self.server.file.close()
 
     def masters(self):
         with Client(self.server.port, timeout=2) as client:
             return [as_map(master) for stripe in client.call("LK.STRIPES") for master in as_map(stripe)[b"masters"]]
-
-
-class Worker(threading.Thread):
-    """Takes locks until it is told to stop, at whichever proxy answers."""
-
-    def __init__(self, world, number, seed):
-        super().__init__(daemon=True)
-        self.world, self.number = world, number
-        self.random = random.Random(f"{seed} {number}")
-        self.grants, self.troubles, self.refusals = [], [], 0
-
-    def run(self):
-        turn = 0
-        while not self.world.over.is_set():
-            turn += 1
-            proxy = self.random.choice(self.world.proxies)
-            try:
-                with Client(proxy.server.port, timeout=4) as client:
-                    for step in range(self.random.randrange(1, 20)):
-                        if self.world.over.is_set():
-                            return
-                        self.section(client, f"{self.number}.{turn}.{step}")
-            except OSError as trouble:  # a proxy that is down or frozen; what was asked is unknown
-                self.troubles.append(str(trouble))
-                time.sleep(0.05)
-
-    def section(self, client, owner):
-        key = self.random.choice(KEYS)
-        asked = time.monotonic()
-        reply = client.call("LK.ACQUIRE", key, owner, "TTL", TTL, "WAIT", self.random.randrange(1, 1500))
-        told = time.monotonic()
-        if not isinstance(reply, list):
-            self.refusals += reply is None
-            if isinstance(reply, Error):
-                self.troubles.append(reply.args[0])
-                time.sleep(0.02)
-            return
-        grant = Grant(key, owner, asked, told, fence=reply[0], until=told + reply[1] / 1e3)
-        self.grants.append(grant)
-        chance = self.random.random()
-        if chance < 0.03:
-            raise ConnectionError("leaves without a word")
-        if chance < 0.06:
-            time.sleep(TTL * 1.3e-3)  # sleeps past its time
-        elif chance < 0.12:
-            said = time.monotonic()
-            left = client.call("LK.EXTEND", key, owner, TTL)
-            if isinstance(left, int):
-                grant.until = max(grant.until, said + left / 1e3)
-        else:
-            time.sleep(self.random.random() * 0.01)
-        grant.released = time.monotonic()
-        client.call("LK.RELEASE", key, owner)
 
 
 class World:
@@ -124,8 +72,8 @@ class World:
     def __init__(self, test, seed, linked):
         self.test = test
         self.random = random.Random(seed)
-        self.masters = [test.enterContext(Master("--enable-debug-command", "yes", clock=SteppedClock()))
-                        for _ in range(3)]
+        self.intrusions = []
+        self.masters = [self.new_master(self.random.choice(self.PERSISTENCE)) for _ in range(3)]
         self.proxies = []
         self.relays = [test.enterContext(Relay(master.port, lambda: [proxy.pid for proxy in self.proxies]))
                        for master in self.masters]
@@ -135,7 +83,16 @@ class World:
             self.proxies.append(Proxy(self.relays, door))
         self.over = threading.Event()
         self.workers = [Worker(self, number, seed) for number in range(10)]
+        self.watcher = Watcher(self)
         self.wait_for_votes(2)
+
+    PERSISTENCE = [["--appendonly", "no"], ["--appendonly", "yes", "--appendfsync", "everysec"],
+                   ["--appendonly", "yes", "--appendfsync", "always"]]
+
+    def new_master(self, persistence):
+        folder = self.test.enterContext(tempfile.TemporaryDirectory())  # its own, also when it comes back
+        return self.test.enterContext(Master("--enable-debug-command", "yes", "--dir", folder, "--lua-time-limit", "50",
+                                             "--repl-diskless-sync-delay", "0", *persistence, clock=SteppedClock()))
 
     def wait_for_votes(self, least):
         def vote():
@@ -184,8 +141,30 @@ class World:
         self.masters = [self.test.enterContext(master.come_back()) for master in self.masters]
         self.wait_for_votes(3)
 
-    def master_is_flushed(self):
-        self.masters[self.any_master()].call("FLUSHALL")
+    def masters_are_flushed(self):
+        for master in self.random.sample(self.masters, self.random.randrange(1, 4)):
+            master.call(self.random.choice(("FLUSHALL", "FLUSHDB")))
+        self.wait_for_votes(3)
+
+    def masters_are_restarted_in_turn(self):
+        for which in range(3):
+            self.masters[which].signal(signal.SIGTERM)
+            self.masters[which].wait()
+            self.masters[which] = self.test.enterContext(self.masters[which].come_back())
+            self.wait_for_votes(3)
+
+    def replica_is_promoted(self):
+        """In the place of its master, at the same address, with what it had copied by then."""
+        self.wait_for_votes(3)  # a second one that forgets would be a majority
+        which = self.any_master()
+        master, replica = self.masters[which], self.new_master(self.PERSISTENCE[0])
+        replica.call("REPLICAOF", "127.0.0.1", master.port)
+        wait_until(lambda: b"master_link_status:up" in replica.call("INFO", "replication"), "it has copied everything")
+        self.pause(0.0, 0.3)
+        self.masters[which] = replica
+        master.kill_process()
+        self.relays[which].target = replica.port
+        replica.call("REPLICAOF", "NO", "ONE")
         self.wait_for_votes(3)
 
     def proxy_is_cut_off(self):
@@ -222,6 +201,31 @@ class World:
         self.pause(0.3, 2.5)
         server.signal(signal.SIGCONT)
 
+    def proxy_starves(self):
+        """A tenth of a CPU is left to it."""
+        server = self.random.choice(self.proxies).server
+        end = time.monotonic() + self.random.uniform(0.5, 2)
+        while time.monotonic() < end:
+            server.signal(signal.SIGSTOP)
+            time.sleep(0.09)
+            server.signal(signal.SIGCONT)
+            time.sleep(0.01)
+
+    def proxy_of_another_fleet_comes(self):
+        """It disagrees about the stripes, the longest lease or time-outs, so it must not get any lock here."""
+        self.wait_for_votes(3)  # those who vote know whose they are
+        config = stripe_of(self.relays, timeout="251ms") + LEASES
+        with Lockkeeper(cores=1, config=config) as stranger, Client(stranger.port) as client:
+            def is_refused():
+                masters = [as_map(one) for one in as_map(client.call("LK.STRIPES")[0])[b"masters"]]
+                return all(b"configured otherwise" in master[b"reason"] for master in masters)
+            wait_until(is_refused, "a proxy of another fleet is refused")
+            self.watcher.note("a proxy of another fleet is refused")
+            for key in KEYS:
+                reply = client.call("LK.ACQUIRE", key, "stranger", "TTL", 100)
+                if isinstance(reply, list):
+                    self.intrusions.append(f"{key}: a proxy of another fleet got the lock")
+
     def master_becomes_a_replica(self):
         which = self.any_master()
         self.masters[which].call("REPLICAOF", "127.0.0.1", "1")
@@ -237,6 +241,13 @@ class World:
     def master_is_busy(self):
         self.masters[self.any_master()].call("DEBUG", "SLEEP", f"{self.random.uniform(0.1, 1.0):.2f}")
 
+    def script_does_not_end(self):
+        master = self.masters[self.any_master()]
+        with Client(master.port) as client:
+            client.send("EVAL", "while true do end", 0)
+            self.pause(0.1, 1.0)
+            wait_until(lambda: master.call("SCRIPT", "KILL") == "OK", "the script is ended")
+
     def scripts_and_clients_are_dropped(self):
         master = self.masters[self.any_master()]
         master.call("SCRIPT", "FLUSH")
@@ -247,7 +258,8 @@ class World:
         # On a lease that only a majority has, a clock would be the second failure.
         self.wait_for_votes(3)
         time.sleep(LONGEST_LEASE)
-        self.masters[self.any_master()].clock.step(self.random.choice((-1, 1)) * self.random.randrange(100, 30_000))
+        steps = [self.random.randrange(100, 30_000), -self.random.randrange(100, 30_000), 3_600_000]
+        self.masters[self.any_master()].clock.step(self.random.choice(steps))
         self.pause(1.2, 1.5)  # it is asked for its time once a second
         self.wait_for_votes(3)
 
@@ -266,35 +278,39 @@ class World:
             self.random.choice(self.doors).reset()
             self.pause(0.01, 0.3)
 
-    def proxy_is_stopped(self):
-        proxy = self.random.choice(self.proxies)
-        proxy.stop()
-        proxy.start()
+    def proxies_are_stopped_in_turn(self):
+        for proxy in self.random.sample(self.proxies, self.random.randrange(1, len(self.proxies) + 1)):
+            proxy.stop()
+            proxy.start()
 
-    LINK_FAULTS = [link_is_cut, links_are_reset, proxy_is_stopped]
-    FAULTS = [master_crashes, master_freezes, majority_freezes, master_is_flushed, proxy_is_cut_off, replies_are_lost,
-              connections_are_reset, proxy_crashes, proxy_is_paused, master_becomes_a_replica, master_begins_to_evict,
-              master_is_busy, scripts_and_clients_are_dropped, all_masters_crash, clock_of_a_master_jumps]
+    LINK_FAULTS = [link_is_cut, links_are_reset, proxies_are_stopped_in_turn]
+    FAULTS = [master_crashes, master_freezes, majority_freezes, masters_are_flushed, proxy_is_cut_off, replies_are_lost,
+              connections_are_reset, proxy_crashes, proxy_is_paused, proxy_starves, master_becomes_a_replica,
+              replica_is_promoted, master_begins_to_evict, master_is_busy, script_does_not_end,
+              scripts_and_clients_are_dropped, all_masters_crash, clock_of_a_master_jumps, proxy_of_another_fleet_comes]
+    LONG_FAULTS = [masters_are_restarted_in_turn]  # longer than most of a short run
 
     # ---- a run ---------------------------------------------------------------------------------------------------
 
     def run(self):
-        for worker in self.workers:
-            worker.start()
-        done, end = [], time.monotonic() + SECONDS
+        """What happened: the name of each fault, and whether anybody could tell."""
+        for one in (*self.workers, self.watcher):
+            one.start()
+        faults = self.FAULTS + (self.LINK_FAULTS * 3 if self.doors else []) + (self.LONG_FAULTS if SECONDS >= 60 else [])
+        spans, end = [], time.monotonic() + SECONDS
         try:
             while time.monotonic() < end:
-                faults = self.FAULTS + self.LINK_FAULTS * 3 if self.doors else self.FAULTS
                 fault = self.random.choice(faults)
+                began = time.monotonic()
                 fault(self)
-                done.append(fault.__name__)
                 self.pause(0.1, 0.8)
+                spans.append((fault.__name__, began, time.monotonic()))
             self.wait_for_votes(3)
         finally:
             self.over.set()
-            for worker in self.workers:
-                worker.join()
-        return done
+            for one in (*self.workers, self.watcher):
+                one.join()
+        return [(name, bool(self.watcher.between(began, ended))) for name, began, ended in spans]
 
     def everybody_is_served_again(self):
         for proxy in self.proxies:
@@ -319,18 +335,23 @@ class Chaos(unittest.TestCase):
                 try:
                     faults = world.run()
                     world.everybody_is_served_again()
+                    for proxy in world.proxies:
+                        proxy.stop()
                 finally:
                     for proxy in world.proxies:
-                        proxy.server.signal(signal.SIGCONT)
+                        proxy.crash()
                 grants = [grant for worker in world.workers for grant in worker.grants]
                 troubles = [trouble for worker in world.workers for trouble in worker.troubles]
-                print(f"seed {seed}: {len(grants)} grants, {len(troubles)} troubles of clients, "
-                      f"faults: {', '.join(faults)}", file=sys.stderr)
+                told = ", ".join(name + ("" if was_seen else " (unnoticed)") for name, was_seen in faults)
+                print(f"seed {seed}: {len(grants)} grants, {len(troubles)} troubles of clients, faults: {told}",
+                      file=sys.stderr)
                 self.assertEqual(violations(grants), [])
+                self.assertEqual(world.intrusions, [])
+                self.assertEqual([each for worker in world.workers for each in worker.forgotten], [])
                 self.assertGreater(len(grants), 50, "hardly anybody got a lock")
-                self.assertGreater(len(troubles), 0, "nobody noticed any fault")
-                for proxy in world.proxies:
-                    proxy.stop()
+                # A short one may pass between two looks of the watcher; most do not.
+                took_effect = sum(was_seen for _, was_seen in faults)
+                self.assertGreater(2 * took_effect, len(faults), "too few of the faults took effect")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 All times are of one clock, time.monotonic() of one machine, so their order is real. A grant was surely held from the
 moment its client knew of it until the client asked for its release, or until the time that it was told was over,
 whichever came first. The server never promises more; so two of these spans of one key must not overlap, and whoever
-asked after somebody else had been told must have got a higher fence.
+asked after somebody else had been told must have got a higher fence, if both were told theirs.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Grant:
     owner: str
     asked: float
     told: float
-    fence: int
+    fence: int              # None if it was not told
     until: float            # what the client was promised, extensions included
     released: float = None  # when it asked for the release, if it did
 
@@ -33,7 +33,8 @@ def violations(grants):
     found = []
     for key in sorted({grant.key for grant in grants}):
         of_key = [grant for grant in grants if grant.key == key]
-        found += overlaps(of_key) + same_fences(of_key) + fences_out_of_order(of_key)
+        fenced = [grant for grant in of_key if grant.fence is not None]
+        found += overlaps(of_key) + same_fences(fenced) + fences_out_of_order(fenced)
     return found
 
 

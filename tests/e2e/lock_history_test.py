@@ -23,6 +23,8 @@ GOOD = {
     "fences with gaps": [grant("a", 0, 1, 5, released=2), grant("b", 2, 3, 500, released=4), grant("c", 4, 5, 501)],
     "asked in one order, served in the other": [grant("a", 0, 5, 2, released=6), grant("b", 1, 2, 1, released=3)],
     "a promise that was over when it came": [grant("a", 0, 1, 1, released=9), grant("late", 0.5, 3, 2, until=3)],
+    "fences that were not told": [grant("a", 0, 1, None, released=2), grant("b", 2, 3, 7, released=4),
+                                  grant("c", 4, 5, None, released=6), grant("d", 6, 7, 8)],
     "many": [grant(f"o{i}", i, i + 0.5, i + 1, released=i + 0.9) for i in range(100)],
 }
 
@@ -33,6 +35,9 @@ BAD = {
     "inside of a long one": [grant("a", 0, 1, 1, released=9), grant("b", 0, 2, 2, released=3),
                              grant("c", 0, 4, 3, released=5)],
     "an extension ignored": [grant("a", 0, 1, 1, until=20), grant("b", 12, 13, 2)],
+    "two at once, without fences": [grant("a", 0, 1, None, released=5), grant("b", 0, 2, None, released=3)],
+    "a lower fence, with one untold between": [grant("a", 0, 1, 8, released=2), grant("b", 3, 4, None, released=5),
+                                               grant("c", 6, 7, 7)],
     "the same fence": [grant("a", 0, 1, 7, released=2), grant("b", 0, 3, 7)],
     "the same fence long after": [grant("a", 0, 1, 7, released=2)] +
                                  [grant(f"o{i}", 3 * i + 3, 3 * i + 4, 10 + i, released=3 * i + 5) for i in range(9)] +
