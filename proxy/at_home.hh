@@ -24,7 +24,8 @@ inline constexpr std::string_view home_lost =
 /// bears its name in braces. Both belong to the same core.
 std::string_view home_key(std::string_view key);
 
-/// The other proxy that the first of the keys with a home has it at; nothing if one of them is here.
+/// The other proxy that the first of the keys with a home has it at; nothing if one of them is
+/// here.
 ss::future<std::optional<std::string>> home_of(client& who, std::vector<std::string_view> keys,
                                                uint32_t database);
 

@@ -238,7 +238,8 @@ bool is_permitted(client& who, const command_spec* spec, const request& args) {
 bool is_still_permitted(client& who, const transaction& all) {
     return who.free_hand || std::ranges::none_of(all.commands, [&who](const auto& queued) {
                const auto views = queued.request.views();
-               return find_forbidden(who.user->rights, who, queued.spec, request{views}).has_value();
+               return find_forbidden(who.user->rights, who, queued.spec, request{views})
+                   .has_value();
            });
 }
 

@@ -31,8 +31,8 @@ std::vector<std::string> keys_in(client& who, const transaction& all) {
     for (const auto& queued : all.commands) {
         const auto views = queued.request.views();
         const protocol::request args{views};
-        const auto more =
-            queued.spec->find_keys ? queued.spec->find_keys(who, args) : keys_of(*queued.spec, args);
+        const auto more = queued.spec->find_keys ? queued.spec->find_keys(who, args)
+                                                 : keys_of(*queued.spec, args);
         keys.insert(keys.end(), more.begin(), more.end());
     }
     return keys;
@@ -110,9 +110,9 @@ ss::future<bool> watched_at_home(client& who, const owned_request& watch) {
     }
     const auto home = co_await home_of(who, keys, who.database);
     const bool is_first = !who.watched_away;
-    if (!home || (!is_first && (who.watched_away->home != *home ||
-                                who.watched_away->conversation !=
-                                    who.homes().conversation_with(*home)))) {
+    if (!home ||
+        (!is_first && (who.watched_away->home != *home ||
+                       who.watched_away->conversation != who.homes().conversation_with(*home)))) {
         co_return false;
     }
     std::vector<owned_request> commands;
@@ -128,8 +128,7 @@ ss::future<bool> watched_at_home(client& who, const owned_request& watch) {
         co_return false;
     }
     if (!result->is_error()) {
-        who.watched_away = {.home = *home,
-                            .conversation = who.homes().conversation_with(*home)};
+        who.watched_away = {.home = *home, .conversation = who.homes().conversation_with(*home)};
     }
     who.reply.value(*result);
     co_return true;

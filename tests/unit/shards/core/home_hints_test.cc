@@ -45,6 +45,26 @@ BOOST_AUTO_TEST_CASE(a_wrong_hint_is_dropped) {
     BOOST_TEST(!hints.find(key("k"), start));
 }
 
+BOOST_AUTO_TEST_CASE(who_said_that_it_is_not_the_home_is_not_asked_again_but_remembered) {
+    home_hints hints;
+    hints.note(key("k"), "you", start + 5s, start);
+    BOOST_TEST(!hints.doubted(key("k"), start));
+    hints.doubt(key("k"), "you", start);
+    BOOST_TEST(!hints.find(key("k"), start));
+    // A vote of its that one master still has says nothing new.
+    BOOST_TEST((hints.doubted(key("k"), start) == "you"));
+    BOOST_TEST(!hints.doubted(key("other"), start));
+    BOOST_TEST(!hints.doubted(key("k"), start + 1h));
+}
+
+BOOST_AUTO_TEST_CASE(a_doubt_ends_with_the_next_hint) {
+    home_hints hints;
+    hints.doubt(key("k"), "you", start);
+    hints.note(key("k"), "another", start + 5s, start);
+    BOOST_TEST((hints.find(key("k"), start) == "another"));
+    BOOST_TEST(!hints.doubted(key("k"), start));
+}
+
 BOOST_AUTO_TEST_CASE(hints_do_not_grow_without_end) {
     home_hints hints(100);
     for (int i = 0; i < 1000; ++i) {
