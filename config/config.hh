@@ -217,9 +217,10 @@ struct proxy_options {
 
 /// How clients are treated that wait by asking again and again.
 enum class poller_rule : uint8_t {
-    barge,    ///< whoever asks at the right moment wins, until somebody has been starved
-    reserve,  ///< a lock that comes free is kept for the one who has asked for it the longest
-    park,     ///< the answer is held back for a while, in the queue of all who wait
+    barge,     ///< whoever asks at the right moment wins, until somebody has been starved
+    reserve,   ///< a lock that comes free is kept for the one who has asked for it the longest
+    park,      ///< the answer is held back for a while, in the queue of all who wait
+    adaptive,  ///< ... of those who keep asking; first tries are answered at once
 };
 
 /// What the masters hold under the name of a lock.
@@ -236,8 +237,9 @@ enum class deadlock_rule : uint8_t { report, refuse };
 struct policy_options {
     /// Patterns as in Redis' KEYS. Of all policies, the first with a pattern that matches decides.
     std::vector<std::string> keys;
-    /// As Redis has it by default: a try is answered at once.
-    poller_rule pollers = poller_rule::barge;
+    /// Who tries once is answered at once, as by Redis; who keeps asking waits in line between its
+    /// tries.
+    poller_rule pollers = poller_rule::adaptive;
     /// The longest that an answer is held back. Clients give up on a silent connection after a
     /// second or more.
     milliseconds park{50};

@@ -85,7 +85,7 @@ struct choice {
     }
 };
 
-constexpr std::array<std::string_view, 3> poller_words = {"barge", "reserve", "park"};
+constexpr std::array<std::string_view, 4> poller_words = {"barge", "reserve", "park", "auto"};
 constexpr std::array<std::string_view, 2> deadlock_words = {"report", "refuse"};
 constexpr std::array<std::string_view, 2> store_words = {"lease", "token"};
 constexpr std::array<std::string_view, 2> truth_words = {"false", "true"};
@@ -100,7 +100,7 @@ constexpr int64_t second = 1'000;
 constexpr int64_t hour = 3'600 * second;
 
 constexpr std::array rules = {
-    line<choice<&options::pollers, poller_words>>("pollers", "barge, reserve or park"),
+    line<choice<&options::pollers, poller_words>>("pollers", "auto, barge, reserve or park"),
     line<duration<&options::park, 1, 10 * second>>("park", "1ms to 10s"),
     line<duration<&options::starvation_after, 10, hour>>("starvation_after", "10ms to 1h"),
     line<choice<&options::renew, truth_words>>("renew", "true or false"),

@@ -73,6 +73,20 @@ public:
         return send(bytes);
     }
 
+    /// Any words do; what is answered to them nobody reads.
+    void say_that_there_is_more() {
+        if (_over || _expected.empty()) {
+            return;
+        }
+        protocol::output bytes;
+        protocol::write_command(bytes, "PING");
+        _expected.emplace_back();
+        const auto chunk = bytes.take();
+        // If it fails, so does the conversation.
+        shards::abandon(_out.put(ss::temporary_buffer<char>(chunk.bytes.get(), chunk.size))
+                            .handle_exception([](const std::exception_ptr&) {}));
+    }
+
     /// Because its client has left.
     void leave() {
         _left = true;
@@ -307,6 +321,12 @@ ss::future<forward_result> forwarder::call_together(std::string_view home,
         count(counted, result, began);
         return result;
     });
+}
+
+void forwarder::say_that_there_is_more() {
+    for (const auto& [home, with] : _with) {
+        with->say_that_there_is_more();
+    }
 }
 
 uint64_t forwarder::conversation_with(std::string_view home) const {

@@ -50,6 +50,8 @@ public:
     /// result is that of the last one.
     ss::future<forward_result> call_together(std::string_view home,
                                              std::span<const owned_request> requests);
+    /// The client has said more, while it waits for answers: whoever holds one back need not.
+    void say_that_there_is_more();
     /// The conversation with that proxy goes on, as far as we know.
     bool is_talking_to(std::string_view home) const { return conversation_with(home) != 0; }
     /// Its number: another one knows nothing of what was said in this one. 0: there is none.

@@ -70,9 +70,14 @@ ss::future<bool> is_home(shards::lock_service& locks, const core_batch::item& it
     co_return item.keys.empty();
 }
 
-/// `home` is set if another proxy is to do it.
+/// What else is to be known of a command that was carried out.
+struct run_notes {
+    std::string home{};  ///< another proxy that is to do it
+    std::optional<shards::polled_try> polled{};
+};
+
 ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
-                     protocol::output& bytes, turn whose, std::string& home) {
+                     protocol::output& bytes, turn whose, run_notes& notes) {
     using enum shards::order_route;
     shards::lease_keeper& leases = *locks.leases();
     shards::lease_keeper::kept keep(leases);
@@ -86,7 +91,7 @@ ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
     const bool tries_first = item.spec->flags & flag_takes_lock;
     if (route == to_home) {
         if (auto found = co_await home_of(locks, item, !tries_first)) {
-            home = std::move(*found);
+            notes.home = std::move(*found);
             co_return;
         }
     }
@@ -112,6 +117,7 @@ ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
         leases.ask_masters(!is_last);
         auto tried = try_item(locks, item, bytes);
         leases.ask_masters(true);
+        notes.polled = tried.polled;
         if (takes_turn) {
             locks.give_turn();
         }
@@ -128,13 +134,22 @@ ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
         }
         if (route == to_home && outcome == lease_outcome::elsewhere) {
             if (auto found = co_await home_of(locks, item, true)) {
-                home = std::move(*found);
+                notes.home = std::move(*found);
                 co_return;
             }
         }
     }
     bytes.truncate(mark);
     refuse(item, bytes);
+}
+
+void add(core_replies& replies, size_t index, run_notes& notes, core_batch& batch) {
+    if (!notes.home.empty()) {
+        replies.homes.push_back({index, std::move(notes.home), std::move(batch.items[index])});
+    }
+    if (notes.polled) {
+        replies.polled.push_back(*notes.polled);
+    }
 }
 
 ss::future<> wait_for_all(std::vector<ss::future<>>& under_way) {
@@ -167,7 +182,8 @@ leased_attempt try_leased(const command_spec& spec, const key_call& call, protoc
         reply_out_of_memory(call.reply);
     }
     leased_attempt tried{.how = leased_attempt::end::answered,
-                         .wanted = call.locks.leases()->take_wanted()};
+                         .wanted = call.locks.leases()->take_wanted(),
+                         .polled = call.locks.table().take_polled()};
     call.locks.settle(call.now);
     if (!tried.wanted.empty()) {
         tried.how = are_covers(tried.wanted) ? leased_attempt::end::uncovered
@@ -182,16 +198,14 @@ leased_attempt try_leased(const command_spec& spec, const key_call& call, protoc
 ss::future<core_replies> run_leased(shards::lock_service& locks, core_batch batch, turn whose) {
     if (batch.items.size() == 1) {
         core_replies only;
-        std::string home;
-        co_await run_one(locks, batch.items.front(), only.bytes, whose, home);
+        run_notes notes;
+        co_await run_one(locks, batch.items.front(), only.bytes, whose, notes);
         only.ends.push_back(only.bytes.size());
-        if (!home.empty()) {
-            only.homes.push_back({0, std::move(home), std::move(batch.items.front())});
-        }
+        add(only, 0, notes, batch);
         co_return only;
     }
     std::vector<protocol::output> written(batch.items.size());
-    std::vector<std::string> homes(batch.items.size());
+    std::vector<run_notes> notes(batch.items.size());
     std::vector<ss::future<>> under_way;
     std::set<std::string, std::less<>> busy;
     for (size_t i = 0; i < batch.items.size(); ++i) {
@@ -205,7 +219,7 @@ ss::future<core_replies> run_leased(shards::lock_service& locks, core_batch batc
             co_await wait_for_all(under_way);
             busy.clear();
         }
-        auto done = run_one(locks, item, written[i], whose, homes[i]);
+        auto done = run_one(locks, item, written[i], whose, notes[i]);
         if (done.available() || keys.empty()) {
             co_await std::move(done);
             continue;
@@ -220,10 +234,8 @@ ss::future<core_replies> run_leased(shards::lock_service& locks, core_batch batc
         replies.bytes.append(each.view());
         replies.ends.push_back(replies.bytes.size());
     }
-    for (size_t i = 0; i < homes.size(); ++i) {
-        if (!homes[i].empty()) {
-            replies.homes.push_back({i, std::move(homes[i]), std::move(batch.items[i])});
-        }
+    for (size_t i = 0; i < notes.size(); ++i) {
+        add(replies, i, notes[i], batch);
     }
     co_return replies;
 }

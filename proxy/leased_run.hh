@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <seastar/core/future.hh>
 
 #include "proxy/router.hh"
@@ -16,6 +17,7 @@ struct leased_attempt {
     };
     end how = end::answered;
     std::vector<shards::wanted_lease> wanted{};
+    std::optional<shards::polled_try> polled{};
 };
 /// Runs a command on keys of this core at once, without waiting for a turn: it must be free. The
 /// reply goes behind what `bytes` holds already.

@@ -16,6 +16,8 @@ shards::poller_rule rule_of(config::poller_rule rule) {
             return shards::poller_rule::reserve;
         case config::poller_rule::park:
             return shards::poller_rule::park;
+        case config::poller_rule::adaptive:
+            return shards::poller_rule::adaptive;
     }
     std::unreachable();
 }

@@ -15,13 +15,39 @@ namespace lockkeeper::proxy {
 
 using std::chrono::milliseconds;
 
-std::optional<milliseconds> time_to_park(client& who, std::string_view key) {
-    const auto& policies = who.all.locks.local().table().policies();
-    if (!policies.any_parks() || who.has_more || who.multi || who.holds_turns) {
+namespace {
+
+uint64_t token_of(client& who, std::string_view key, std::string_view owner) {
+    return shards::caller::of(who.all.locks.local().key(who.database, key), who.id, owner).token;
+}
+
+}  // namespace
+
+bool may_park_any(client& who) {
+    auto& locks = who.all.locks.local();
+    return locks.table().policies().any_parks() || !locks.pollers().empty();
+}
+
+std::optional<milliseconds> time_to_park(client& who, std::string_view key,
+                                         std::string_view owner) {
+    if (!may_park_any(who) || who.has_more || who.multi || who.holds_turns) {
         return std::nullopt;
     }
-    const auto& policy = policies.of(key);
-    return policy.pollers == shards::poller_rule::park ? std::optional(policy.park) : std::nullopt;
+    auto& locks = who.all.locks.local();
+    const auto& policy = locks.table().policies().of(key);
+    if (policy.pollers == shards::poller_rule::park) {
+        return policy.park;
+    }
+    if (policy.pollers != shards::poller_rule::adaptive) {
+        return std::nullopt;
+    }
+    const auto now = shards::read_clock();
+    const auto since = locks.pollers().tries(token_of(who, key, owner), now);
+    if (!since) {
+        return std::nullopt;
+    }
+    const auto asked_for = std::chrono::floor<milliseconds>(now - *since);
+    return std::clamp(asked_for, milliseconds(1), policy.park);
 }
 
 std::optional<milliseconds> ttl_of_try(std::string_view number, milliseconds unit) {
@@ -35,11 +61,13 @@ ss::future<parked_end> park(client& who, const owned_request& request, shards::l
     using end = shards::lock_answer::end;
     using shards::lock_error;
     const std::string key = order.key;
+    const uint64_t token = token_of(who, order.key, order.owner);
     order.is_parked = true;
     order.wait = how_long;
     const auto answer = co_await wait_for_lock(who, std::move(order));
     switch (answer.how) {
         case end::granted:
+            who.all.locks.local().pollers().forget(token);
             co_return parked_end::granted;
         case end::elsewhere:
             // The home holds the answer back, if its policy says so.

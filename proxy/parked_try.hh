@@ -15,10 +15,15 @@ namespace ss = seastar;
 
 class client;
 
+/// Whether any try can be held back, now: most servers need not look any closer.
+bool may_park_any(client& who);
+
 /// For how long a policy holds back the answer to a refused try for this key, in the queue of all
 /// who wait. Nothing if it does not, or if more commands have come already: they would wait behind
-/// it.
-std::optional<std::chrono::milliseconds> time_to_park(client& who, std::string_view key);
+/// it. By the policy `auto` those are held back who have been refused twice, for no longer than
+/// they have asked already.
+std::optional<std::chrono::milliseconds> time_to_park(client& who, std::string_view key,
+                                                      std::string_view owner);
 
 /// The time to live that a try asks for: one from now, in this unit. Nothing if it is not one that
 /// can be kept in line.

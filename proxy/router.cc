@@ -51,6 +51,9 @@ core_replies run_all(shards::lock_service& locks, const core_batch& batch) {
             reply_out_of_memory(writer);
         }
         locks.settle(now);
+        if (const auto refused = locks.table().take_polled()) [[unlikely]] {
+            replies.polled.push_back(*refused);
+        }
         replies.ends.push_back(replies.bytes.size());
     }
     return replies;

@@ -11,6 +11,7 @@
 #include "protocol/reply_writer.hh"
 #include "proxy/command.hh"
 #include "proxy/owned_request.hh"
+#include "shards/core/poll_pauses.hh"
 #include "shards/lease_keeper.hh"
 #include "shards/lock_order.hh"
 
@@ -47,6 +48,8 @@ struct core_replies {
         core_batch::item item;
     };
     std::vector<sent_home> homes{};
+    /// Who was refused, and not for the first time.
+    std::vector<shards::polled_try> polled{};
 
     std::string_view operator[](size_t i) const {
         const size_t begin = i == 0 ? 0 : ends[i - 1];

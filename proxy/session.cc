@@ -647,6 +647,9 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
         const auto now = batch_time();
         spec.on_keys({request, database, locks, now, reply, id});
         locks.settle(now);
+        if (const auto refused = locks.table().take_polled()) [[unlikely]] {
+            locks.pollers().note(*refused, now);
+        }
         return;
     }
     // What is sent earlier is carried out earlier.
@@ -655,6 +658,9 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
     if (can_run && _gaps.empty()) {
         tried =
             try_leased(spec, {request, database, locks, shards::read_clock(), reply, id}, output);
+        if (tried.polled) {
+            locks.pollers().note(*tried.polled, shards::read_clock());
+        }
         if (tried.how == leased_attempt::end::answered) {
             return;
         }
@@ -780,6 +786,11 @@ ss::future<> session::gather() {
         }
     }
     cores_done.get();
+    for (const core_replies& each : answers) {
+        for (const shards::polled_try& refused : each.polled) {
+            all.locks.local().pollers().note(refused, shards::read_clock());
+        }
+    }
     std::map<std::pair<size_t, size_t>, std::string> from_homes;
     std::vector<ss::future<>> at_home;
     for (size_t core = 0; core < ss::smp::count; ++core) {
@@ -791,7 +802,13 @@ ss::future<> session::gather() {
                 }));
         }
     }
-    co_await ss::when_all_succeed(at_home.begin(), at_home.end());
+    if (!at_home.empty()) {
+        // A try may be held back there until its client says something else.
+        has_more ? at_homes->say_that_there_is_more()
+                 : when_heard([this] { at_homes->say_that_there_is_more(); });
+        co_await ss::when_all_succeed(at_home.begin(), at_home.end());
+        when_heard(nullptr);
+    }
 
     protocol::output whole;
     size_t copied = 0;

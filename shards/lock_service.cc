@@ -366,8 +366,11 @@ ss::future<lock_answer> lock_service::wait_for(lock_order order, instant now) {
     who->priority = order.priority;
     who->is_parked = order.is_parked;
     if (order.is_parked) {
-        who->tries_as = caller::of(key(order.database, order.key), order.client, who->owner).token;
-        who->came = _held_back.take(who->tries_as, now).value_or(now);
+        const auto name = key(order.database, order.key);
+        const auto poller = caller::of(name, order.client, who->owner);
+        who->tries_as = poller.token;
+        who->came = std::min(_held_back.take(who->tries_as, now).value_or(now),
+                             _table.stand_up(name, poller).value_or(now));
     }
     who->deadline = order.wait->count() > 0 ? now + *order.wait : end_of_time;
     auto answer = who->done.get_future();

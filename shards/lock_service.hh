@@ -17,6 +17,7 @@
 #include "shards/core/held_back_tries.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
+#include "shards/core/poll_pauses.hh"
 #include "shards/fence_ceiling.hh"
 #include "shards/fleet.hh"
 #include "shards/lease_keeper.hh"
@@ -85,6 +86,8 @@ public:
     ss::future<lock_answer> acquire(lock_order order);
     /// The same for somebody who has the turn, and so cannot wait.
     ss::future<lock_answer> acquire_in_turn(lock_order order);
+    /// Who polls, of the connections of this core.
+    poll_pauses& pollers() { return _pollers; }
     /// How many waits for a lock have been answered here.
     uint64_t waits_ended() const { return _waits_ended; }
     /// Ends the wait of a client, if there is one: of a pop, or for a lock.
@@ -149,6 +152,7 @@ private:
     waiting_clients _waiting;
     uint64_t _waits_ended = 0;
     held_back_tries _held_back;
+    poll_pauses _pollers;
     /// Clients whose acquire waits for the turn, or for news of who has the key.
     std::set<uint64_t> _before_turn;
     std::function<void(lost_grant)> _losses;

@@ -472,12 +472,12 @@ std::optional<shards::lock_order> read_try(client& who, const script_call& call)
 
 template <form how>
 bool may_park(client& who, const request& args) {
-    if (!who.all.locks.local().table().policies().any_parks()) {
+    if (!may_park_any(who)) {
         return false;
     }
     const auto call = read_call(library::here(), args, how);
-    return call && call->keys.size() == 1 && time_to_park(who, call->keys[0]) &&
-           read_try(who, *call);
+    const auto order = call && call->keys.size() == 1 ? read_try(who, *call) : std::nullopt;
+    return order && time_to_park(who, order->key, order->owner);
 }
 
 /// True if it has been answered.
@@ -485,10 +485,9 @@ template <form how>
 ss::future<bool> parked(client& who, const owned_request& args) {
     const auto views = args.views();
     const auto call = read_call(library::here(), request{views}, how);
-    const auto how_long =
-        call && call->keys.size() == 1 ? time_to_park(who, call->keys[0]) : std::nullopt;
-    auto order = how_long ? read_try(who, *call) : std::nullopt;
-    if (!order) {
+    auto order = call && call->keys.size() == 1 ? read_try(who, *call) : std::nullopt;
+    const auto how_long = order ? time_to_park(who, order->key, order->owner) : std::nullopt;
+    if (!how_long) {
         co_return false;
     }
     const auto end = co_await park(who, args, std::move(*order), *how_long);

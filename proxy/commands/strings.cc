@@ -234,13 +234,13 @@ std::optional<shards::lock_order> read_try(client& who, const request& args) {
 }
 
 bool set_may_park(client& who, const request& args) {
-    return time_to_park(who, args[1]) && read_try(who, args);
+    return time_to_park(who, args[1], args[2]) && read_try(who, args);
 }
 
 ss::future<> set_in_time(client& who, owned_request args) {
     const auto views = args.views();
     auto order = read_try(who, request{views});
-    const auto how_long = time_to_park(who, views[1]);
+    const auto how_long = time_to_park(who, views[1], views[2]);
     if (!order || !how_long) {
         co_await run_unparked(who, args, views[1]);
         co_return;

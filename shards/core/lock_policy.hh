@@ -11,9 +11,10 @@ namespace lockkeeper::shards {
 
 /// How clients are treated that wait by asking again and again.
 enum class poller_rule : uint8_t {
-    barge,    ///< whoever asks at the right moment wins, until somebody has been starved
-    reserve,  ///< a lock that comes free is kept for the one who has asked for it the longest
-    park,     ///< the answer is held back for a while, in the queue of all who wait
+    barge,     ///< whoever asks at the right moment wins, until somebody has been starved
+    reserve,   ///< a lock that comes free is kept for the one who has asked for it the longest
+    park,      ///< the answer is held back for a while, in the queue of all who wait
+    adaptive,  ///< ... of those who keep asking; first tries are answered at once
 };
 
 /// What the masters hold under the name of a lock.
@@ -29,7 +30,7 @@ enum class deadlock_rule : uint8_t { report, refuse };
 struct lock_policy {
     using milliseconds = std::chrono::milliseconds;
 
-    poller_rule pollers = poller_rule::barge;
+    poller_rule pollers = poller_rule::adaptive;
     /// The longest that an answer is held back.
     milliseconds park{50};
     /// A poller that was refused for this long is preferred to those who came later.

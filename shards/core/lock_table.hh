@@ -116,6 +116,12 @@ public:
     /// When an absent key that cannot be taken now may be had; for clients that wait by themselves.
     instant open_again(const lock_key& key, instant now);
     void was_refused(const lock_key& key, uint64_t client, std::string_view token, instant now);
+    /// Who was refused just now and had been before, if its next try may be held back. Only once.
+    std::optional<polled_try> take_polled() { return _room.take_polled(); }
+    /// A client that polls waits in line from now on: since when it has polled, if that is known.
+    std::optional<instant> stand_up(const lock_key& key, caller who) {
+        return _room.stand_up(key, who);
+    }
     /// Who waits for this key sleeps until its release is told: it is kept for nobody who polls.
     void announced(const lock_key& key) { _room.announced(key); }
     /// The client that took this key left without another word: its owner may come again and

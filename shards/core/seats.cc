@@ -160,6 +160,16 @@ void seats::took(caller who) {
     }
 }
 
+std::optional<instant> seats::stand_up(caller who) {
+    const auto place = place_of(who);
+    if (!place) {
+        return std::nullopt;
+    }
+    const instant since = find(*place)->since;
+    remove(*place);
+    return since;
+}
+
 bool seats::gave_up(uint64_t token) {
     seat* const known = find(token);
     if (known == nullptr || known->always_gives_up) {

@@ -42,6 +42,8 @@ public:
     std::chrono::nanoseconds asked(caller who, instant now);
     /// It was granted the lock.
     void took(caller who);
+    /// It waits in line from now on: since when it has had its seat, if it had one.
+    std::optional<instant> stand_up(caller who);
     /// It released what it does not hold. True if it has given up: nothing is kept for it until it
     /// asks again. Some do so after every attempt and mean nothing by it, as is seen when they come
     /// again.

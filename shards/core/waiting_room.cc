@@ -153,12 +153,21 @@ void waiting_room::refused(const lock_key& key, lock_entry* entry, caller who, i
             look_again(*line, now + sweep_interval);
         }
         const auto pause = line->polling.asked(who, now);
+        if (pause.count() > 0 && line->policy().pollers == poller_rule::adaptive &&
+            !line->is_announced) {
+            _polled = {.token = who.token, .pause = pause};
+        }
         if (pause.count() > 0 && pause < storm_pause) [[unlikely]] {
             _grants.habits.note(habit::retry_storm, key, who.client, now);
         }
     } catch (const std::bad_alloc&) {
         // A seat is a courtesy: the answer is the same without it.
     }
+}
+
+std::optional<instant> waiting_room::stand_up(const lock_key& key, caller who) {
+    lock_line* const line = find(key);
+    return line != nullptr ? line->polling.stand_up(who) : std::nullopt;
 }
 
 void waiting_room::announced(const lock_key& key) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "shards/core/clock.hh"
 #include "shards/core/entry_map.hh"
@@ -15,6 +16,7 @@
 #include "shards/core/keyspace.hh"
 #include "shards/core/lock_line.hh"
 #include "shards/core/lock_policy.hh"
+#include "shards/core/poll_pauses.hh"
 #include "shards/core/time_histogram.hh"
 #include "shards/core/waiter.hh"
 
@@ -70,6 +72,11 @@ public:
     bool may_take(const lock_key& key, caller who, instant now);
     /// It was refused, and will perhaps ask again.
     void refused(const lock_key& key, lock_entry* entry, caller who, instant now);
+    /// The last one that was refused not for the first time, by a policy that may hold back its
+    /// next try. Only once.
+    std::optional<polled_try> take_polled() { return std::exchange(_polled, std::nullopt); }
+    /// Who has a seat gives it up for a place in line: since when it had it.
+    std::optional<instant> stand_up(const lock_key& key, caller who);
     /// Releases of this key are told to those who sleep until then.
     void announced(const lock_key& key);
     /// It was given the lock.
@@ -162,6 +169,7 @@ private:
     waiter_list _ended;
     size_t _waiters = 0;
     wait_times _waited;
+    std::optional<polled_try> _polled;
 };
 
 }  // namespace lockkeeper::shards

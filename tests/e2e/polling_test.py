@@ -266,6 +266,77 @@ class ParkedScriptsOnOneCore(ParkedScripts):
     cores = 1
 
 
+class KeepAsking(NativeCase):
+    """The default: the first tries are answered at once, and who keeps asking is held back in line."""
+
+    config = "policies: [{keys: 'barge:*', pollers: barge}, {keys: '*', park: 10s}]"
+    SET = (lambda key, token: ("SET", key, token, "NX", "PX", MINUTE), "OK", None)
+    SCRIPT = (lambda key, token: ("EVALSHA", SHA["96da70f7"], 1, key, token, MINUTE), 1, 0)
+
+    def ask_until_held_back(self, client, words, key, token, refused):
+        """It is held back for as long as it has asked already, so it is in line more and more of the time."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            client.send(*words(key, token))
+            if not select.select([client.socket], [], [], 0.2)[0]:
+                self.wait_for_queue(key, token)
+                return
+            self.assertEqual(client.read(), refused)
+            time.sleep(0.01)  # its pause
+        self.fail("it was never held back")
+
+    def test_one_that_keeps_asking_gets_the_lock_when_it_comes_free(self):
+        for words, granted, refused in (self.SET, self.SCRIPT):
+            for key in ("k0", "k1", "k2", "k3"):
+                self.control.call("SET", key, "holder", "PX", MINUTE)
+                poller = self.client()
+                self.ask_until_held_back(poller, words, key, "poller", refused)
+                self.assertEqual(self.waiters(key)[0]["kind"], "parked")
+                self.control.call("DEL", key)
+                self.assertEqual(poller.read(), granted)
+                self.assertEqual(self.control.call("GET", key), b"poller")
+                self.control.call("DEL", key)
+
+    def test_the_first_two_tries_are_never_held_back(self):
+        before = self.counted("waits")
+        for number in range(50):
+            self.control.call("SET", "k", "holder", "PX", MINUTE)
+            for words, _, refused in (self.SET, self.SCRIPT):
+                for _ in range(2):
+                    self.assertEqual(self.control.call(*words("k", f"{refused} {number}")), refused)
+            self.control.call("DEL", "k")
+        self.assertEqual(self.counted("waits"), before)
+
+    def test_what_it_says_next_is_not_kept_waiting(self):
+        for words, _, refused in (self.SET, self.SCRIPT):
+            self.control.call("SET", "k", "holder", "PX", MINUTE)
+            shared = self.client()
+            self.ask_until_held_back(shared, words, "k", "poller", refused)
+            shared.send("GET", "k")
+            self.assertEqual([shared.read(), shared.read()], [refused, b"holder"])
+            self.assertEqual(self.queue("k"), [])
+
+    def test_the_policy_barge_holds_nothing_back(self):
+        self.control.call("SET", "barge:k", "holder", "PX", MINUTE)
+        before = self.counted("waits")
+        poller = self.client()
+        for _ in range(100):
+            self.assertIsNone(poller.call("SET", "barge:k", "poller", "NX", "PX", MINUTE))
+        self.assertEqual(self.counted("waits"), before)
+
+    def test_a_native_try_is_answered_at_once(self):
+        self.control.call("LK.ACQUIRE", "k", "holder", "TTL", MINUTE)
+        before = self.counted("waits")
+        poller = self.client()
+        for _ in range(100):
+            self.assertIsNone(poller.call("LK.ACQUIRE", "k", "poller", "TTL", MINUTE))
+        self.assertEqual(self.counted("waits"), before)
+
+
+class KeepAskingOnOneCore(KeepAsking):
+    cores = 1
+
+
 class Resent(NativeCase):
     """A client whose connection broke sends the same SET NX again, and must not be kept out by itself."""
 

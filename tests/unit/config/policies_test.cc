@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_as_the_same_policies) {
     BOOST_REQUIRE(again.has_value());
     BOOST_TEST(to_yaml(*again) == text);
     BOOST_TEST((again->policies[0].keys == std::vector<std::string>{"it's", "a\nb", "x\\*"}));
-    BOOST_TEST(text.find("  - keys:\n      - '*'\n    pollers: barge\n    park: 50ms\n") !=
+    BOOST_TEST(text.find("  - keys:\n      - '*'\n    pollers: auto\n    park: 50ms\n") !=
                std::string::npos);
 }
 
@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(a_rule_out_of_bounds_says_which_are_accepted) {
 
 BOOST_AUTO_TEST_CASE(a_word_that_is_no_choice_lists_the_choices) {
     BOOST_TEST(mistake_in_policy("pollers: queue") ==
-               "f.yaml:3:14: 'pollers': 'queue' is not one of them (accepted: barge, reserve or "
-               "park)");
+               "f.yaml:3:14: 'pollers': 'queue' is not one of them (accepted: auto, barge, "
+               "reserve or park)");
     BOOST_TEST(mistake_in_policy("renew: yes") ==
                "f.yaml:3:12: 'renew': 'yes' is not one of them (accepted: true or false)");
     BOOST_TEST(mistake_in_policy("deadlocks: [refuse]") ==

@@ -354,3 +354,50 @@ BOOST_AUTO_TEST_CASE(an_answer_that_was_held_back_is_no_second_hold) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(adaptive)
+
+BOOST_AUTO_TEST_CASE(who_is_refused_again_is_told_once) {
+    lock_desk desk;
+    desk.set_nx("k", "holder", 1);
+    BOOST_TEST(!desk.set_nx("k", "a", 2, start));
+    BOOST_TEST(!desk.table.take_polled().has_value());
+    BOOST_TEST(!desk.set_nx("k", "a", 2, start + 20ms));
+    const auto polled = desk.table.take_polled();
+    BOOST_REQUIRE(polled.has_value());
+    BOOST_TEST(polled->token == caller::of(key_of("k"), 2, "a").token);
+    BOOST_TEST((polled->pause == 20ms));
+    BOOST_TEST(!desk.table.take_polled().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(other_policies_have_no_use_for_it) {
+    lock_desk desk(barging);
+    desk.set_nx("k", "holder", 1);
+    poll(desk, "a", 2, start, start + 60ms);
+    BOOST_TEST(!desk.table.take_polled().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(who_is_woken_by_a_release_does_not_poll) {
+    lock_desk desk;
+    desk.set_nx("k", "holder", 1);
+    BOOST_TEST(!desk.set_nx("k", "a", 2, start));
+    desk.table.announced(key_of("k"));
+    BOOST_TEST(!desk.set_nx("k", "a", 2, start + 20ms));
+    BOOST_TEST(!desk.table.take_polled().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(no_lock_is_kept_for_one_who_waits_in_line_by_now) {
+    lock_desk desk({.pollers = poller_rule::adaptive, .starvation_after = 100ms});
+    desk.set_nx("k", "holder", 1);
+    poll(desk, "a", 2, start, start + 120ms);
+    BOOST_TEST((desk.table.stand_up(key_of("k"), caller::of(key_of("k"), 2, "a")) == start));
+    place parked("a", {.client = 2, .ttl = 2s});
+    parked.is_parked = true;
+    parked.came = start;
+    desk.wait(parked, "k", start + 121ms);
+    desk.unset("k", "holder", start + 122ms);
+    BOOST_TEST(desk.ended() == "a granted");
+    BOOST_TEST(desk.table.counted().reservations == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -57,6 +57,16 @@ BOOST_AUTO_TEST_CASE(a_lasting_token_keeps_its_seat_when_its_connection_brings_a
     BOOST_TEST(all.size() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(who_waits_in_line_gives_up_its_seat_and_takes_its_time_along) {
+    seats all;
+    ask(all, {.client = 1, .token = 7}, start, 3);
+    ask(all, {.client = 2, .token = 8}, start + 50ms, 3);
+    BOOST_TEST((all.stand_up({.client = 5, .token = 7}) == start));
+    BOOST_TEST(!all.stand_up({.client = 5, .token = 7}));
+    BOOST_TEST((all.oldest() == start + 50ms));
+    BOOST_TEST(all.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_seat_is_used_up_by_a_grant) {
     seats all;
     ask(all, {.client = 1, .token = 7}, start, 3);
