@@ -157,10 +157,6 @@ private:
             }
             seen.push_back(word);
         }
-        if (node["park"] && !node["pollers"]) {
-            _complain(node["park"].Mark(),
-                      "'park' is for policies that say 'pollers: park'; this one does not");
-        }
         _policies.push_back(std::move(policy));
     }
 

@@ -35,19 +35,19 @@ std::optional<milliseconds> time_to_park(client& who, std::string_view key,
     }
     auto& locks = who.all.locks.local();
     const auto& policy = locks.table().policies().of(key);
-    if (policy.pollers == shards::poller_rule::park) {
-        return policy.park;
-    }
-    if (policy.pollers != shards::poller_rule::adaptive) {
-        return std::nullopt;
-    }
+    const uint64_t token = token_of(who, key, owner);
     const auto now = shards::read_clock();
-    const auto since = locks.pollers().tries(token_of(who, key, owner), now);
-    if (!since) {
+    std::chrono::nanoseconds longest = policy.park;
+    if (policy.pollers == shards::poller_rule::adaptive) {
+        const auto since = locks.pollers().tries(token, now);
+        if (!since) {
+            return std::nullopt;
+        }
+        longest = std::min(longest, now - *since);
+    } else if (policy.pollers != shards::poller_rule::park) {
         return std::nullopt;
     }
-    const auto asked_for = std::chrono::floor<milliseconds>(now - *since);
-    return std::clamp(asked_for, milliseconds(1), policy.park);
+    return std::chrono::ceil<milliseconds>(shards::held_back_for(longest, token, now));
 }
 
 std::optional<milliseconds> ttl_of_try(std::string_view number, milliseconds unit) {

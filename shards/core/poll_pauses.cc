@@ -15,6 +15,16 @@ constexpr auto between_sweeps = 5s;
 
 }  // namespace
 
+std::chrono::nanoseconds held_back_for(std::chrono::nanoseconds longest, uint64_t token,
+                                       instant now) {
+    // The token is a keyed hash already; this only mixes the time into it.
+    uint64_t mixed = token ^ static_cast<uint64_t>((now - start_of_time).count());
+    mixed = (mixed ^ (mixed >> 31)) * 0x9e3779b97f4a7c15;
+    const auto half = longest.count() / 2;
+    return std::chrono::nanoseconds(longest.count() - half +
+                                    static_cast<int64_t>((mixed >> 32) % (half + 1)));
+}
+
 bool poll_pauses::record::has_gone(instant now) const {
     return now - last > pauses_missed * pause + late_by;
 }

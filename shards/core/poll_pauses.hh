@@ -16,6 +16,12 @@ struct polled_try {
     std::chrono::nanoseconds pause;  ///< between its attempts
 };
 
+/// How long to hold a try back: between half of `longest` and all of it, another time at each try.
+/// A crowd that was refused at one moment would come back at one moment, and the lock would be
+/// handed to and fro among few others until then.
+std::chrono::nanoseconds held_back_for(std::chrono::nanoseconds longest, uint64_t token,
+                                       instant now);
+
 /// Who asks for a lock again and again, as one core knows it of its connections. Its next try may
 /// be held back in line; the first ones never are, so that who tries once is answered at once.
 class poll_pauses {

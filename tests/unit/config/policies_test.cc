@@ -153,11 +153,11 @@ BOOST_AUTO_TEST_CASE(a_pattern_that_can_never_decide_is_a_mistake) {
                "f.yaml:2:16: 'a' is given twice: the first policy of a key decides");
 }
 
-BOOST_AUTO_TEST_CASE(a_time_to_park_that_nobody_would_be_parked_for_is_a_mistake) {
-    BOOST_TEST(mistake_in_policy("park: 100ms") ==
-               "f.yaml:3:11: 'park' is for policies that say 'pollers: park'; this one does not");
-    // Somebody who names the other rule knows what they do.
-    BOOST_TEST(parse("policies: [{keys: a, pollers: barge, park: 100ms}]", "f.yaml").has_value());
+BOOST_AUTO_TEST_CASE(a_time_to_park_is_good_with_the_default_rule) {
+    const auto loaded = parse("policies: [{keys: a, park: 100ms}]", "f.yaml");
+    BOOST_REQUIRE(loaded.has_value());
+    BOOST_TEST((loaded->policies[0].pollers == poller_rule::adaptive));
+    BOOST_TEST(loaded->policies[0].park.count() == 100);
 }
 
 BOOST_AUTO_TEST_CASE(policies_of_another_shape_are_refused) {

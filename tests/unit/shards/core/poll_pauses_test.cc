@@ -1,5 +1,6 @@
 #include "shards/core/poll_pauses.hh"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 using namespace lockkeeper::shards;
@@ -61,4 +62,22 @@ BOOST_AUTO_TEST_CASE(they_do_not_grow_without_end) {
     // Those who have gone make room.
     known.note({.token = 5'000, .pause = 100ms}, start + 10s);
     BOOST_TEST(known.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_crowd_that_came_at_once_is_not_sent_away_at_once) {
+    std::chrono::nanoseconds least = 50ms;
+    std::chrono::nanoseconds most = 0ms;
+    for (uint64_t token = 0; token < 1000; ++token) {
+        const auto held = held_back_for(50ms, token * 0x123456789abcdef1, start);
+        least = std::min(least, held);
+        most = std::max(most, held);
+    }
+    BOOST_TEST((least >= 25ms && least < 27ms));
+    BOOST_TEST((most <= 50ms && most > 48ms));
+    BOOST_TEST((held_back_for(1ms, 7, start) >= 500us));
+    BOOST_TEST((held_back_for(0ms, 7, start) == 0ms));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_client_is_held_back_for_another_time_at_its_next_try) {
+    BOOST_TEST((held_back_for(50ms, 7, start) != held_back_for(50ms, 7, start + 250ms)));
 }
