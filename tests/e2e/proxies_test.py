@@ -166,15 +166,18 @@ class Transactions(ProxiesCase):
         return client.call("EXEC")
 
     def test_a_transaction_is_carried_out_at_the_home_of_its_keys(self):
-        for cores in (1, 2):
-            with self.subTest(cores=cores):
-                here, there = self.clients(2, cores=cores)
-                key = f"k{cores}"
-                here.call("SET", key, "here", "NX", "PX", 1900)
-                self.assertEqual(self.transact(there, ("SET", key, "there", "NX", "PX", 1900)), [None])
-                got = self.transact(there, ("GET", key), ("PEXPIRE", key, 1800), ("DEL", key), ("EXISTS", key))
-                self.assertEqual(got, [b"here", 1, 1, 0])
-                self.assertEqual(here.call("EXISTS", key), 0)
+        self.transact_at_home(cores=1)
+
+    def test_a_transaction_is_carried_out_at_a_home_of_several_cores(self):
+        self.transact_at_home(cores=2)
+
+    def transact_at_home(self, cores):
+        here, there = self.clients(2, cores=cores)
+        here.call("SET", "k", "here", "NX", "PX", 1900)
+        self.assertEqual(self.transact(there, ("SET", "k", "there", "NX", "PX", 1900)), [None])
+        got = self.transact(there, ("GET", "k"), ("PEXPIRE", "k", 1800), ("DEL", "k"), ("EXISTS", "k"))
+        self.assertEqual(got, [b"here", 1, 1, 0])
+        self.assertEqual(here.call("EXISTS", "k"), 0)
 
     def test_a_release_by_watch_through_another_proxy(self):
         """As StackExchange.Redis does it."""
@@ -663,8 +666,9 @@ class Encrypted(ProxiesCase):
         """Who knows the secret does not know whether somebody reads along."""
         called = self.proxy()
         client = self.client(called)
-        self.assertIn("over TLS only", str(client.call("LK.LINK", "HELLO", 1, "x", "y", "z", "0", "n")))
-        caller = self.client(self.lone_proxy())
+        self.assertIn("over TLS only", str(client.call("LK.LINK", "HELLO", 2, "x", "y", "z", "0")))
+        pinned = SECRET.replace("}", f", peers: ['127.0.0.1:{called.port}']}}")
+        caller = self.client(self.lone_proxy(pinned + SHORT_LEASES))
         wait_until(lambda: any("over TLS only" in each["reason"] for each in proxies_of(caller).values()
                                if each["link"] != "self"), "it is told why")
 
