@@ -242,8 +242,9 @@ forwarder::ended_locks forwarder::locks_ended_by(const protocol::request& reques
     return ends;
 }
 
-void forwarder::note_ended(const ended_locks& ends, int64_t answer) {
-    if (ends.only_if_none_left && answer != 0) {
+void forwarder::note_ended(const ended_locks& ends, const protocol::reply& answer) {
+    const auto number = answer.as_integer();
+    if (!number || (ends.only_if_none_left && *number != 0)) {
         return;
     }
     for (const std::string& key : ends.keys) {
@@ -286,8 +287,8 @@ ss::future<forward_result> forwarder::call(std::string_view home, const protocol
     const auto began = shards::read_clock();
     return with->call(request).then(
         [this, ends = locks_ended_by(request), &counted, began, may_last](forward_result result) {
-            if (!ends.keys.empty() && result && result->as_integer()) {
-                note_ended(ends, *result->as_integer());
+            if (!ends.keys.empty() && result) {
+                note_ended(ends, *result);
             }
             count(counted, result, may_last ? std::nullopt : std::optional(began));
             return result;
@@ -295,18 +296,35 @@ ss::future<forward_result> forwarder::call(std::string_view home, const protocol
 }
 
 ss::future<forward_result> forwarder::call_together(std::string_view home,
-                                                    std::span<const owned_request> requests) {
-    conversation* const with = talk_to(home);
+                                                    std::span<const owned_request> requests,
+                                                    std::optional<uint64_t> only_in) {
+    const bool may_be_sent = !only_in || (*only_in != 0 && *only_in == conversation_with(home));
+    conversation* const with = may_be_sent ? talk_to(home) : nullptr;
     if (with == nullptr) {
         return ss::make_ready_future<forward_result>(std::unexpected(forward_trouble::not_sent));
+    }
+    // Of a transaction: its answers are one reply, to the EXEC at the end.
+    std::vector<std::pair<size_t, ended_locks>> ends;
+    for (size_t i = 0; i < requests.size(); ++i) {
+        const auto views = requests[i].views();
+        if (auto ended = locks_ended_by(protocol::request{views}); !ended.keys.empty()) {
+            ends.emplace_back(requests.size() - 1 - i, std::move(ended));
+        }
     }
     auto& counted = _owner.all.links.local().counted(home);
     ++counted.forwarded;
     const auto began = shards::read_clock();
-    return with->call_together(requests).then([&counted, began](forward_result result) {
-        count(counted, result, began);
-        return result;
-    });
+    return with->call_together(requests).then(
+        [this, ends = std::move(ends), &counted, began](forward_result result) {
+            const auto answers = result ? result->items() : std::span<const protocol::reply>();
+            for (const auto& [from_the_end, ended] : ends) {
+                if (from_the_end <= answers.size()) {
+                    note_ended(ended, answers[answers.size() - from_the_end]);
+                }
+            }
+            count(counted, result, began);
+            return result;
+        });
 }
 
 uint64_t forwarder::conversation_with(std::string_view home) const {
