@@ -12,7 +12,7 @@ from certificates import Authority
 from fleet_support import SHORT_LEASES, Master, proxies_of, states_of, wait_until
 from native_support import as_map
 from relay import Relay
-from scripts_test import evalsha
+from scripts_test import COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, evalsha
 from support import PATIENCE, Client, Lockkeeper, free_port, main, stripe_of
 
 SECRET = "proxies: {secret: a secret of all proxies}\n"
@@ -154,6 +154,42 @@ class OneLockManyDoors(ProxiesCase):
             there.send("GET", f"k{number}")
         got = [there.read() for _ in range(200)]
         self.assertEqual(got, [None, b"here", "OK", b"there"] * 50)
+
+
+class Scripts(ProxiesCase):
+    """Scripts that are recognised by what they do: nobody knows their SHA-1 who has not seen the text."""
+
+    def test_a_script_that_was_loaded_here_is_carried_out_at_the_home(self):
+        self.load_here(cores=1)
+
+    def test_a_script_that_was_loaded_here_is_carried_out_at_a_home_of_several_cores(self):
+        self.load_here(cores=2)
+
+    def load_here(self, cores):
+        here, there = self.clients(2, cores=cores)
+        release = there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE).decode()
+        for number in range(10):
+            key = f"k{number}"
+            here.call("SET", key, "me", "NX", "PX", 1900)
+            self.assertEqual(there.call("EVALSHA", release.upper(), 1, key, "you"), 0)
+            self.assertEqual(there.call("EVALSHA", release, 1, key, "me"), 1)
+            self.assertEqual(here.call("EXISTS", key), 0)
+        extend = there.call("SCRIPT", "LOAD", COMPARE_AND_PEXPIRE)
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        there.call("MULTI")
+        there.call("EVALSHA", extend, 1, "k", "me", 1800)
+        there.call("EVALSHA", release, 1, "k", "me")
+        self.assertEqual(there.call("EXEC"), [1, 1])
+
+    def test_a_home_that_forgot_a_script_gets_it_again(self):
+        here, there = self.clients(2)
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        sha = there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE)
+        self.assertEqual(there.call("EVALSHA", sha, 1, "k", "you"), 0)
+        here.call("SCRIPT", "FLUSH")
+        self.assertIn("NOSCRIPT", str(there.call("EVALSHA", sha, 1, "k", "me")))
+        there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE)
+        self.assertEqual(there.call("EVALSHA", sha, 1, "k", "me"), 1)
 
 
 class Transactions(ProxiesCase):
