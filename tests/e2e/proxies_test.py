@@ -8,6 +8,7 @@ import threading
 import time
 import unittest
 
+from admin_support import Metrics
 from certificates import Authority
 from fleet_support import SHORT_LEASES, Master, proxies_of, states_of, wait_until
 from native_support import as_map
@@ -890,6 +891,41 @@ class Encrypted(ProxiesCase):
 
     def address_of(self, proxy):
         return [each["address"] for each in proxies_of(self.client(proxy)).values() if each["link"] == "self"][0]
+
+
+class Counted(ProxiesCase):
+    def counting(self, more=SECRET):
+        proxy = Lockkeeper(cores=2, http=True, config=stripe_of(self.masters, timeout="2s") + more + SHORT_LEASES)
+        self.enterContext(proxy)
+        proxy.wait_for_votes(6)
+        return proxy
+
+    def wait_for_metric(self, proxy, peer, name, value, **labels):
+        def seen():
+            metrics, labels["peer"] = Metrics(proxy.http_port), f"127.0.0.1:{peer.port}"
+            return name in metrics.types and any(
+                sample == (name, frozenset(labels.items())) and number == value
+                for sample, number in metrics.samples.items())
+        wait_until(seen, f"{name} is {value}")
+
+    def test_links_and_what_goes_over_them_are_counted(self):
+        home, proxy = self.counting(), self.counting()
+        self.wait_for_metric(proxy, home, "lockkeeper_proxy_link_up", 1)
+        here, there = self.client(home), self.client(proxy)
+        wait_until(lambda: states_of(there) == ["self", "up"], "there is a link")
+        here.call("LK.ACQUIRE", "k", "me", "TTL", 1900)
+        for count in (1, 2, 3):
+            self.assertEqual(len(there.call("LK.HOLDERS", "k")), 1)
+            self.wait_for_metric(proxy, home, "lockkeeper_proxy_forwarded_total", count)
+        self.wait_for_metric(proxy, home, "lockkeeper_proxy_not_home_total", 0)
+        self.assertEqual(sum(each["forwarded"] for each in proxies_of(there).values()), 3)
+
+    def test_refused_links_are_counted_by_their_reason(self):
+        proxy = self.counting()
+        stranger = self.lone_proxy("proxies: {secret: another secret of them}\n" + SHORT_LEASES)
+        self.wait_for_metric(proxy, stranger, "lockkeeper_proxy_link_refused", 1, reason="secret")
+        self.wait_for_metric(proxy, stranger, "lockkeeper_proxy_link_refused", 0, reason="fleet")
+        self.wait_for_metric(proxy, stranger, "lockkeeper_proxy_link_up", 0)
 
 
 class Strangers(ProxiesCase):
