@@ -69,7 +69,10 @@ bool can_be_sent(const transaction::queued& queued) {
     const command_spec& spec = *queued.spec;
     if (spec.name == "lk.acquire" || spec.name == "lk.acquireall") {
         const auto words = queued.request.views();
-        return std::ranges::any_of(words.begin() + 3, words.end(), [](std::string_view word) {
+        const auto keys = spec.name == "lk.acquireall" ? protocol::parse_integer(words[1]) : 0;
+        const size_t first = 3 + static_cast<size_t>(std::max<int64_t>(keys.value_or(0), 0));
+        const auto options = std::span(words).subspan(std::min(first, words.size()));
+        return std::ranges::any_of(options, [](std::string_view word) {
             return protocol::equals_ignoring_case(word, "ttl");
         });
     }
@@ -263,9 +266,9 @@ ss::future<bool> executed_at_home(client& who, const transaction& all) {
     if (is_alone(who)) {
         co_return false;
     }
-    const auto keys = keys_in(who, all);
+    auto keys = keys_in(who, all);
     if (who.route() == order_route::as_home) {
-        co_return co_await executed_as_home(who, keys);
+        co_return co_await executed_as_home(who, std::move(keys));
     }
     auto away = std::exchange(who.watched_away, std::nullopt);
     if (std::exchange(who.watches_apart, false)) {
@@ -277,11 +280,13 @@ ss::future<bool> executed_at_home(client& who, const transaction& all) {
         co_return true;
     }
     // What we watch has changed if another proxy has it now.
-    if (!(co_await places_of(who, watched_keys(who), false)).homes.empty() &&
-        !(co_await places_of(who, watched_keys(who), true)).homes.empty()) {
+    const auto watched = watched_keys(who);
+    if (!(co_await places_of(who, watched, false)).homes.empty() &&
+        !(co_await places_of(who, watched, true)).homes.empty()) {
         reply_changed(who);
         co_return true;
     }
+    std::erase_if(keys, [&](const key_name& key) { return contains(watched, key); });
     journey way(journey::if_unknown::tell);
     bool anew = false;
     while (true) {

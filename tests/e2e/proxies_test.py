@@ -349,7 +349,8 @@ class Transactions(ProxiesCase):
     def test_what_must_stay_is_refused_if_another_proxy_has_the_key(self):
         here, there = self.clients(2)
         here.call("LK.ACQUIRE", "k", "me", "TTL", 1900)
-        for stays in (("LK.ACQUIRE", "k", "you"), ("SELECT", 1), ("KEYS", "*")):
+        for stays in (("LK.ACQUIRE", "k", "you"), ("LK.ACQUIREALL", 2, "k", "ttl", "you"),
+                      ("SELECT", 1), ("KEYS", "*")):
             with self.subTest(stays=stays):
                 self.assertIn("not all of its commands",
                               str(self.transact(there, ("LK.RELEASE", "k", "me"), stays)))
