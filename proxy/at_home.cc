@@ -6,6 +6,7 @@
 #include <functional>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/sleep.hh>
+#include <seastar/core/when_all.hh>
 
 #include "proxy/client.hh"
 #include "proxy/command.hh"
@@ -135,11 +136,25 @@ ss::future<std::optional<std::string>> home_of(client& who, std::vector<std::str
     co_return home;
 }
 
-ss::future<bool> any_here(client& who, std::vector<std::string_view> keys) {
-    for (const std::string_view key : keys) {
+namespace {
+
+/// What came from another proxy waits for a round that is under way.
+ss::future<shards::lease_keeper::place> place_on(lock_service& locks, order_route route,
+                                                 key_name key, bool anew) {
+    const auto hash = locks.key(key.database, key.name).hash;
+    if (route == order_route::as_home &&
+        co_await locks.leases()->comes_to_be_here(key.database, key.name, hash)) {
+        co_return shards::lease_keeper::place{.is_here = true};
+    }
+    co_return co_await locks.leases()->locate(key.database, key.name, hash, anew);
+}
+
+/// Whether one of them is here, or comes to be; there may be none.
+ss::future<bool> any_here(client& who, std::vector<std::string> keys) {
+    for (const std::string& key : keys) {
         const bool is_here = co_await who.all.locks.invoke_on(
             who.all.locks.local().core_of(key),
-            [database = who.database, name = std::string(key)](lock_service& locks) {
+            [database = who.database, name = key](lock_service& locks) {
                 return locks.leases()->comes_to_be_here(database, name,
                                                         locks.key(database, name).hash);
             });
@@ -148,6 +163,59 @@ ss::future<bool> any_here(client& who, std::vector<std::string_view> keys) {
         }
     }
     co_return keys.empty();
+}
+
+}  // namespace
+
+ss::future<key_places> places_of(client& who, std::vector<key_name> keys, bool anew) {
+    const order_route route = who.route();
+    std::vector<ss::future<shards::lease_keeper::place>> asked;
+    asked.reserve(keys.size());
+    for (key_name& key : keys) {
+        const ss::shard_id core = who.all.locks.local().core_of(key.name);
+        asked.push_back(
+            who.all.locks.invoke_on(core, [route, key = std::move(key), anew](lock_service& locks) {
+                return place_on(locks, route, key, anew);
+            }));
+    }
+    key_places all;
+    for (auto& found : co_await ss::when_all_succeed(asked.begin(), asked.end())) {
+        all.any_here = all.any_here || found.is_here;
+        if (found.home && std::ranges::find(all.homes, *found.home) == all.homes.end()) {
+            all.homes.push_back(std::move(*found.home));
+        }
+    }
+    co_return all;
+}
+
+ss::future<std::optional<forward_result>> ask_home(client& who, std::vector<std::string> keys,
+                                                   shards::forward_journey::if_unknown rule,
+                                                   home_question ask) {
+    using journey = shards::forward_journey;
+    const uint32_t database = who.database;
+    journey way(rule);
+    while (true) {
+        const auto home = co_await home_of(who, {keys.begin(), keys.end()}, database);
+        if (!home) {
+            co_return std::nullopt;
+        }
+        auto hung_up = who.gone.subscribe([&who]() noexcept { who.homes().cut(); });
+        const auto result = co_await ask(*home);
+        if (result || who.gone.abort_requested()) {
+            co_return result;
+        }
+        for (const std::string& key : keys) {
+            co_await forget_home(who, database, key, *home, result.error());
+        }
+        switch (way.on_trouble(result.error())) {
+            case journey::next::tell_unknown:
+                co_return result;
+            case journey::next::do_here:
+                co_return std::nullopt;
+            case journey::next::look_again:
+                break;
+        }
+    }
 }
 
 ss::future<> forget_home(client& who, uint32_t database, std::string key, std::string home,
@@ -162,39 +230,30 @@ ss::future<> forget_home(client& who, uint32_t database, std::string key, std::s
 ss::future<bool> done_at_home(client& who, const owned_request& request,
                               std::vector<std::string_view> keys) {
     const order_route route = who.route();
-    std::ranges::transform(keys, keys.begin(), home_key);
+    std::vector<std::string> names(keys.size());
+    std::ranges::transform(keys, names.begin(), home_key);
     if (route == order_route::here || who.holds_turns ||
         who.all.locks.local().leases() == nullptr) {
         co_return false;
     }
     if (route == order_route::as_home) {
-        if (co_await any_here(who, keys)) {
+        if (co_await any_here(who, std::move(names))) {
             co_return false;
         }
         reply_lock_error(who.reply, shards::lock_error::moved);
         co_return true;
     }
-    const auto home = co_await home_of(who, keys, who.database);
-    if (!home) {
+    const auto answered =
+        co_await ask_home(who, std::move(names), shards::forward_journey::if_unknown::tell,
+                          [&who, &request](const std::string& home) {
+                              const auto views = request.views();
+                              return who.homes().call(home, protocol::request{views});
+                          });
+    if (!answered) {
         co_return false;
     }
-    const auto views = request.views();
-    auto hung_up = who.gone.subscribe([&who]() noexcept { who.homes().cut(); });
-    const auto result = co_await who.homes().call(*home, protocol::request{views});
-    if (result) {
-        who.reply.value(*result);
-        co_return true;
-    }
-    for (const std::string_view key : keys) {
-        co_await forget_home(who, who.database, std::string(key), *home, result.error());
-    }
-    using journey = shards::forward_journey;
-    if (journey(journey::if_unknown::tell, 1).on_trouble(result.error()) ==
-        journey::next::tell_unknown) {
-        who.reply.error(home_lost);
-        co_return true;
-    }
-    co_return false;
+    *answered ? who.reply.value(**answered) : who.reply.error(home_lost);
+    co_return true;
 }
 
 ss::future<std::expected<lock_answer, forward_trouble>> acquire_at_home(client& who,

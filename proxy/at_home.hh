@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <optional>
 #include <seastar/core/future.hh>
 #include <string>
@@ -15,6 +16,7 @@
 namespace lockkeeper::proxy {
 
 class client;
+struct key_name;
 
 /// What is said when the link broke before the answer, and asking again would not be the same.
 inline constexpr std::string_view home_lost =
@@ -29,8 +31,22 @@ std::string_view home_key(std::string_view key);
 ss::future<std::optional<std::string>> home_of(client& who, std::vector<std::string_view> keys,
                                                uint32_t database);
 
-/// Whether one of them is here, or comes to be; there may be none.
-ss::future<bool> any_here(client& who, std::vector<std::string_view> keys);
+/// Where several keys are, each of them; what nobody has is nowhere.
+struct key_places {
+    bool any_here = false;
+    std::vector<std::string> homes{};  ///< other proxies, each once
+};
+/// `anew`: the masters are asked about all that are not here, whatever was known of their homes.
+ss::future<key_places> places_of(client& who, std::vector<key_name> keys, bool anew);
+
+/// Asks that proxy for something.
+using home_question = std::function<ss::future<forward_result>(const std::string& home)>;
+
+/// Asks the home of these keys, wherever their lease goes meanwhile. Nothing: it is ours to do.
+/// The trouble, if any, is that nobody knows whether it was done.
+ss::future<std::optional<forward_result>> ask_home(client& who, std::vector<std::string> keys,
+                                                   shards::forward_journey::if_unknown rule,
+                                                   home_question ask);
 
 /// Has the proxy that has the lease of these keys carry the command out, if that is another one
 /// than ours. False: it is ours to do.

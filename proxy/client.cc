@@ -132,6 +132,7 @@ void client::reset() {
     multi.reset();
     watched.clear();
     watched_away.reset();
+    watches_apart = false;
     name.clear();
     database = 0;
     replies = reply_mode::on;

@@ -52,10 +52,18 @@ struct watched_key {
     shards::watch_mark mark;
 };
 
+struct key_name {
+    uint32_t database;
+    std::string name;
+
+    friend bool operator==(const key_name&, const key_name&) = default;
+};
+
 /// Keys that another proxy watches for this client, in one conversation with it.
 struct watch_away {
     std::string home;
-    uint64_t conversation;
+    uint64_t conversation;  ///< 0: it has ended, and nobody knows whether they changed
+    std::vector<key_name> keys;
 };
 
 enum class reply_mode : uint8_t {
@@ -101,6 +109,7 @@ public:
     std::optional<transaction> multi{};
     std::vector<watched_key> watched{};
     std::optional<watch_away> watched_away{};
+    bool watches_apart = false;  ///< keys at different proxies, which no EXEC can be about
     std::array<std::set<std::string, std::less<>>, channel_kinds> channels{};
 
     /// Its own connection to the upstream for data; null until open_upstream().

@@ -6,6 +6,7 @@
 #include <seastar/core/coroutine.hh>
 #include <seastar/coroutine/as_future.hh>
 #include <seastar/util/log.hh>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/peers.hh"
+#include "proxy/scripts/library.hh"
 #include "proxy/services.hh"
 #include "shards/background.hh"
 #include "shards/read_clock.hh"
@@ -31,6 +33,18 @@ void count(forwarding_counters& counted, const forward_result& result,
     }
     counted.not_home += !result && result.error() == forward_trouble::not_home ? 1 : 0;
     counted.broken += !result && result.error() == forward_trouble::unknown ? 1 : 0;
+}
+
+constexpr std::string_view by_sha = "EVALSHA";
+constexpr std::string_view by_sha_read_only = "EVALSHA_RO";
+
+/// Empty: it is no such call, or the script is one that every proxy knows.
+std::string_view script_text(const protocol::request& request) {
+    using protocol::equals_ignoring_case;
+    const bool is_call = equals_ignoring_case(request.name(), by_sha) ||
+                         equals_ignoring_case(request.name(), by_sha_read_only);
+    return is_call && request.size() > 1 ? scripts::library::here().text_of(request[1])
+                                         : std::string_view();
 }
 
 }  // namespace
@@ -56,7 +70,7 @@ public:
     ss::future<forward_result> call(const protocol::request& request) {
         protocol::output bytes;
         follow_client(bytes);
-        protocol::write_command(bytes, request.args);
+        write(bytes, request, true);
         return send(bytes);
     }
 
@@ -65,7 +79,7 @@ public:
         follow_client(bytes);
         for (const owned_request& each : requests) {
             const auto views = each.views();
-            protocol::write_command(bytes, views);
+            write(bytes, protocol::request{views}, false);
         }
         for (size_t i = 1; i < requests.size(); ++i) {
             _expected.emplace_back();
@@ -117,6 +131,23 @@ private:
         return std::move(room)
             .handle_exception([](const std::exception_ptr&) {})
             .then([answer = std::move(answer)]() mutable { return std::move(answer); });
+    }
+
+    /// A script that clients have shown to us the home may not have seen: it gets the text once.
+    /// `is_alone`: it is carried out in any case, which a transaction may not be.
+    void write(protocol::output& bytes, const protocol::request& request, bool is_alone) {
+        constexpr size_t scripts_told_max = 1024;
+        const std::string_view text = script_text(request);
+        if (text.empty() || _scripts_told.contains(protocol::to_lower(request[1]))) {
+            return protocol::write_command(bytes, request.args);
+        }
+        std::vector<std::string_view> words(request.begin(), request.end());
+        words[0] = words[0].size() == by_sha.size() ? "EVAL" : "EVAL_RO";
+        words[1] = text;
+        protocol::write_command(bytes, words);
+        if (is_alone && _scripts_told.size() < scripts_told_max) {
+            _scripts_told.insert(protocol::to_lower(request[1]));
+        }
     }
 
     void cut() {
@@ -210,6 +241,9 @@ private:
         if (reply.is_error() && reply.error_code() == not_home_code) {
             whom->set_value(std::unexpected(forward_trouble::not_home));
         } else {
+            if (reply.is_error() && reply.error_code() == "NOSCRIPT") {
+                _scripts_told.clear();  // they have been flushed there, or there were too many
+            }
             whom->set_value(std::move(reply));
         }
     }
@@ -223,6 +257,7 @@ private:
     protocol::reply_parser _parser;
     /// In order; nothing for a command of our own.
     std::deque<std::optional<ss::promise<forward_result>>> _expected;
+    std::set<std::string> _scripts_told;  ///< SHA-1s
     uint32_t _database = 0;
     int _version = 2;
     bool _over = false;
@@ -256,8 +291,9 @@ forwarder::ended_locks forwarder::locks_ended_by(const protocol::request& reques
     return ends;
 }
 
-void forwarder::note_ended(const ended_locks& ends, int64_t answer) {
-    if (ends.only_if_none_left && answer != 0) {
+void forwarder::note_ended(const ended_locks& ends, const protocol::reply& answer) {
+    const auto number = answer.as_integer();
+    if (!number || (ends.only_if_none_left && *number != 0)) {
         return;
     }
     for (const std::string& key : ends.keys) {
@@ -300,8 +336,8 @@ ss::future<forward_result> forwarder::call(std::string_view home, const protocol
     const auto began = shards::read_clock();
     return with->call(request).then(
         [this, ends = locks_ended_by(request), &counted, began, may_last](forward_result result) {
-            if (!ends.keys.empty() && result && result->as_integer()) {
-                note_ended(ends, *result->as_integer());
+            if (!ends.keys.empty() && result) {
+                note_ended(ends, *result);
             }
             count(counted, result, may_last ? std::nullopt : std::optional(began));
             return result;
@@ -309,18 +345,35 @@ ss::future<forward_result> forwarder::call(std::string_view home, const protocol
 }
 
 ss::future<forward_result> forwarder::call_together(std::string_view home,
-                                                    std::span<const owned_request> requests) {
-    conversation* const with = talk_to(home);
+                                                    std::span<const owned_request> requests,
+                                                    std::optional<uint64_t> only_in) {
+    const bool may_be_sent = !only_in || (*only_in != 0 && *only_in == conversation_with(home));
+    conversation* const with = may_be_sent ? talk_to(home) : nullptr;
     if (with == nullptr) {
         return ss::make_ready_future<forward_result>(std::unexpected(forward_trouble::not_sent));
+    }
+    // Of a transaction: its answers are one reply, to the EXEC at the end.
+    std::vector<std::pair<size_t, ended_locks>> ends;
+    for (size_t i = 0; i < requests.size(); ++i) {
+        const auto views = requests[i].views();
+        if (auto ended = locks_ended_by(protocol::request{views}); !ended.keys.empty()) {
+            ends.emplace_back(requests.size() - 1 - i, std::move(ended));
+        }
     }
     auto& counted = _owner.all.links.local().counted(home);
     ++counted.forwarded;
     const auto began = shards::read_clock();
-    return with->call_together(requests).then([&counted, began](forward_result result) {
-        count(counted, result, began);
-        return result;
-    });
+    return with->call_together(requests).then(
+        [this, ends = std::move(ends), &counted, began](forward_result result) {
+            const auto answers = result ? result->items() : std::span<const protocol::reply>();
+            for (const auto& [from_the_end, ended] : ends) {
+                if (from_the_end <= answers.size()) {
+                    note_ended(ended, answers[answers.size() - from_the_end]);
+                }
+            }
+            count(counted, result, began);
+            return result;
+        });
 }
 
 void forwarder::say_that_there_is_more() {

@@ -4,6 +4,7 @@
 #include <expected>
 #include <map>
 #include <memory>
+#include <optional>
 #include <seastar/core/future.hh>
 #include <seastar/core/gate.hh>
 #include <seastar/core/iostream.hh>
@@ -47,9 +48,10 @@ public:
     ss::future<forward_result> call(std::string_view home, const protocol::request& request,
                                     bool may_last = false);
     /// Several in one piece, in one conversation or not at all, and nothing comes between them. The
-    /// result is that of the last one.
+    /// result is that of the last one. `only_in`: in that conversation or not at all.
     ss::future<forward_result> call_together(std::string_view home,
-                                             std::span<const owned_request> requests);
+                                             std::span<const owned_request> requests,
+                                             std::optional<uint64_t> only_in = std::nullopt);
     /// The client has said more, while it waits for answers: whoever holds one back need not.
     void say_that_there_is_more();
     /// The conversation with that proxy goes on, as far as we know.
@@ -71,7 +73,7 @@ private:
     /// The one that goes on, or a new one; null if there is no way to that proxy.
     conversation* talk_to(std::string_view home);
     ended_locks locks_ended_by(const protocol::request& request) const;
-    void note_ended(const ended_locks& ends, int64_t answer);
+    void note_ended(const ended_locks& ends, const protocol::reply& answer);
 
     client& _owner;
     uint64_t _begun = 0;

@@ -87,6 +87,24 @@ std::expected<std::string, std::string> link_caller::on_hello(const protocol::re
     return to_text(bytes);
 }
 
+std::string_view sort_of_refusal(std::string_view why) {
+    struct sort {
+        std::string_view words;
+        std::string_view name;
+    };
+    // As they are said by either side.
+    constexpr sort sorts[] = {{"another fleet", "fleet"},
+                              {"another secret", "secret"},
+                              {"over links", "version"},
+                              {"over TLS only", "tls"}};
+    for (const sort& one : sorts) {
+        if (why.contains(one.words)) {
+            return one.name;
+        }
+    }
+    return "other";
+}
+
 link_callee::link_callee(const own_card& card, std::string_view secret)
     : _card(card), _secret(secret), _nonce(fresh_nonce()) {}
 

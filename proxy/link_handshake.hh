@@ -66,6 +66,9 @@ private:
     bool _was_greeted = false;
 };
 
+/// Which sort of reason it is that two proxies do not talk: fleet, secret, version, tls, or other.
+std::string_view sort_of_refusal(std::string_view why);
+
 /// What is said to a caller that does not know the secret.
 inline constexpr std::string_view wrong_secret =
     "NOAUTH this proxy has another secret (proxies.secret)";

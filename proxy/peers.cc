@@ -10,6 +10,7 @@
 #include <seastar/coroutine/as_future.hh>
 #include <seastar/util/log.hh>
 #include <stdexcept>
+#include <utility>
 
 #include "protocol/command_writer.hh"
 #include "protocol/reply_parser.hh"
@@ -290,6 +291,26 @@ void peers::update(members all) {
         shards::background(_gate, log, "keeping up a link",
                            [one] { return one->run().finally([one] {}); });
     }
+    tell_changes();
+}
+
+void peers::tell_changes() {
+    std::set<std::string> addresses;
+    for (const peer_view& each : views()) {
+        addresses.insert(each.address);
+    }
+    if (std::exchange(_known, addresses) != addresses && _changed) {
+        _changed();
+    }
+}
+
+forwarding_counters& peers::counted(std::string_view proxy) {
+    for (const auto& [address, one] : _peers) {
+        if (one->is_up() && one->id() == proxy) {
+            return _counted[address];
+        }
+    }
+    return _counted[""];  // its link has just gone
 }
 
 bool peers::is_reachable(std::string_view proxy) const {
@@ -332,6 +353,10 @@ std::string peers::new_order() {
 }
 
 std::vector<peer_view> peers::views() const {
+    const auto counted_at = [this](const std::string& address) {
+        const auto found = _counted.find(address);
+        return found == _counted.end() ? forwarding_counters() : found->second;
+    };
     std::vector<peer_view> all;
     all.push_back({.id = _card.id,
                    .address = _card.address,
@@ -362,9 +387,7 @@ std::vector<peer_view> peers::views() const {
             view.reason = found->second->reason();
             shown[found->first] = true;
         }
-        if (const auto counts = _counted.find(one.card.id); counts != _counted.end()) {
-            view.counted = counts->second;
-        }
+        view.counted = counted_at(one.card.address);
         all.push_back(std::move(view));
     }
     for (const auto& [address, one] : _peers) {
@@ -374,7 +397,8 @@ std::vector<peer_view> peers::views() const {
                            .version = one->version(),
                            .alive = one->is_up(),
                            .link = one->state(),
-                           .reason = one->reason()});
+                           .reason = one->reason(),
+                           .counted = counted_at(address)});
         }
     }
     return all;

@@ -11,6 +11,7 @@
 #include <seastar/core/sharded.hh>
 #include <seastar/core/shared_ptr.hh>
 #include <seastar/net/api.hh>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,7 +87,9 @@ public:
     bool is_reachable(std::string_view proxy) const override;
     /// A conversation with that proxy on behalf of a client; nothing if there is no link.
     std::optional<ss::connected_socket> open(std::string_view proxy, std::string_view client);
-    forwarding_counters& counted(std::string_view proxy) { return _counted[std::string(proxy)]; }
+    /// What is counted of a proxy that can be reached: by its address, for it is another proxy
+    /// after each start.
+    forwarding_counters& counted(std::string_view proxy);
 
     /// Tells all peers that can be reached: somebody may listen there.
     void publish(const shards::announcement& what);
@@ -104,17 +107,23 @@ public:
     std::string new_order();
 
     std::vector<peer_view> views() const;
+    /// Whom to call when peers have come or gone; nobody: null.
+    void when_changed(std::function<void()> call) { _changed = std::move(call); }
 
 private:
     class peer;
+
+    void tell_changes();
 
     bool is_wanted(const shards::proxy_roster::member& one) const;
 
     const config::config& _settings;
     own_card _card;
     members _members;
-    std::map<std::string, ss::lw_shared_ptr<peer>> _peers;  ///< by address
-    std::map<std::string, forwarding_counters, std::less<>> _counted;
+    std::map<std::string, ss::lw_shared_ptr<peer>> _peers;             ///< by address
+    std::map<std::string, forwarding_counters, std::less<>> _counted;  ///< by address
+    std::function<void()> _changed;
+    std::set<std::string> _known;  ///< addresses that _changed has been called for
     welcome _welcome;
     std::function<void(shards::announcement)> _hear;
     uint64_t _orders = 0;

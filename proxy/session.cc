@@ -715,13 +715,15 @@ ss::future<> session::finish_slow() {
     done.get();
 }
 
-/// A command on keys that another proxy has the lease of. Those that wait find their way
-/// themselves.
+/// A command on keys that another proxy has the lease of. Some find their way themselves, above all
+/// those that wait.
 ss::future<bool> session::finish_at_home(const slow_command& command) {
     const command_spec* const spec = command.spec;
     const bool has_keys = spec && (spec->keys.first != 0 || spec->find_keys);
+    const auto where = route();
     if (!has_keys || spec->flags & (flag_blocking | flag_not_queued) ||
-        route() == shards::order_route::here) {
+        where == shards::order_route::here ||
+        (where == shards::order_route::to_home && spec->flags & flag_finds_homes)) {
         co_return false;
     }
     const auto views = command.request.views();

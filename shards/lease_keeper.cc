@@ -685,9 +685,13 @@ ss::lw_shared_ptr<lease_keeper::search> lease_keeper::search_home(const lock_key
 }
 
 ss::future<lease_keeper::place> lease_keeper::locate(uint32_t database, std::string name,
-                                                     key_hash hash) {
-    if (is_here({database, name, hash}, read_clock())) {
+                                                     key_hash hash, bool anew) {
+    const lock_key key{database, name, hash};
+    if (is_here(key, read_clock())) {
         co_return place{.is_here = true};
+    }
+    if (anew && _hints.find(key, read_clock())) {
+        _hints.drop(key);  // a doubt stays
     }
     co_return place{.home = co_await find_home(database, std::move(name), hash)};
 }

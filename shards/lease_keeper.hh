@@ -119,7 +119,8 @@ public:
         bool is_here = false;
         std::optional<std::string> home{};
     };
-    ss::future<place> locate(uint32_t database, std::string name, key_hash hash);
+    /// `anew`: what was known of its home may be over, and does not count.
+    ss::future<place> locate(uint32_t database, std::string name, key_hash hash, bool anew = false);
     /// That proxy says that it does not have it, or cannot be asked.
     void forget_home(const lock_key& key, std::string_view home, forward_trouble why);
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <seastar/core/metrics.hh>
 #include <seastar/core/smp.hh>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "proxy/link_handshake.hh"
 #include "proxy/lock_views.hh"
 #include "proxy/process.hh"
 #include "proxy/resident_memory.hh"
@@ -113,6 +115,8 @@ const sm::label master_name("master");
 const sm::label state_name("state");
 const sm::label version_name("version");
 const sm::label user_name("user");
+const sm::label peer_name("peer");
+const sm::label reason("reason");
 
 /// Each user is half a dozen series for whoever collects them.
 constexpr size_t users_shown_max = 100;
@@ -120,8 +124,11 @@ constexpr size_t users_shown_max = 100;
 }  // namespace
 
 core_metrics::core_metrics(ss::sharded<shards::lock_service>& locks, ss::sharded<clients>& everyone,
-                           ss::sharded<user_roll>& users)
-    : _locks(locks.local()), _everyone(everyone.local()), _users(users.local()) {
+                           ss::sharded<user_roll>& users, ss::sharded<peers>& links)
+    : _locks(locks.local()),
+      _everyone(everyone.local()),
+      _users(users.local()),
+      _links(links.local()) {
     add_locks();
     add_clients();
     show_users();
@@ -132,9 +139,15 @@ core_metrics::core_metrics(ss::sharded<shards::lock_service>& locks, ss::sharded
     if (ss::this_shard_id() == 0) {
         add_process();
     }
+    if (_links.enabled()) {
+        show_peers();
+        _links.when_changed([this] { show_peers(); });
+    }
 }
 
 ss::future<> core_metrics::stop() {
+    _links.when_changed(nullptr);
+    _of_peers.clear();
     _of_users.clear();
     _groups.clear();
     return ss::make_ready_future<>();
@@ -463,6 +476,81 @@ void core_metrics::add_masters() {
                                                 },
                                                 labels)});
             }
+        }
+    }
+}
+
+const std::vector<peer_view>& core_metrics::seen_peers() {
+    const auto now = ss::lowres_clock::now();
+    if (now - _looked_at_peers > 100ms) {
+        _peers = _links.views();
+        _looked_at_peers = now;
+    }
+    return _peers;
+}
+
+const peer_view* core_metrics::peer(std::string_view address) {
+    const peer_view* found = nullptr;
+    for (const peer_view& each : seen_peers()) {
+        // Who was there before a restart may be listed still.
+        if (each.address == address && (found == nullptr || each.link == "up")) {
+            found = &each;
+        }
+    }
+    return found;
+}
+
+/// By address: a proxy has another id after each start.
+void core_metrics::show_peers() {
+    _of_peers.clear();
+    _looked_at_peers = {};
+    std::set<std::string> addresses;
+    for (const peer_view& each : _links.views()) {
+        if (each.address != _links.card().address) {
+            addresses.insert(each.address);
+        }
+    }
+    for (const std::string& address : addresses) {
+        const std::vector<sm::label_instance> which = {peer_name(address)};
+        const auto counted = [this, &address](uint64_t forwarding_counters::* count) {
+            return [this, address, count] {
+                const peer_view* const one = peer(address);
+                return one ? one->counted.*count : 0;
+            };
+        };
+        using count = forwarding_counters;
+        _of_peers.add_group(
+            "proxy", {
+                         counter("forwarded_total", "Requests that were sent to the other proxy.",
+                                 counted(&count::forwarded), which),
+                         counter("not_home_total",
+                                 "Those that it sent back, for it did not have the key any more.",
+                                 counted(&count::not_home), which),
+                         counter("broken_total", "Those whose answer was lost with the link.",
+                                 counted(&count::broken), which),
+                     });
+        if (ss::this_shard_id() != 0) {
+            continue;
+        }
+        _of_peers.add_group("proxy", {gauge(
+                                         "link_up", "1 if there is a link to the other proxy.",
+                                         [this, address] {
+                                             const peer_view* const one = peer(address);
+                                             return one && one->link == "up" ? 1 : 0;
+                                         },
+                                         which)});
+        for (const char* const why : {"fleet", "other", "secret", "tls", "version"}) {
+            _of_peers.add_group(
+                "proxy",
+                {gauge("link_refused", "1 if there is no link to the other proxy for this reason.",
+                       [this, address, why] {
+                           const peer_view* const one = peer(address);
+                           return one && one->link == "refused" &&
+                                          sort_of_refusal(one->reason) == why
+                                      ? 1
+                                      : 0;
+                       },
+                       {peer_name(address), reason(std::string(why))})});
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proxy/clients.hh"
+#include "proxy/peers.hh"
 #include "proxy/user_roll.hh"
 #include "shards/lock_service.hh"
 
@@ -19,7 +20,7 @@ namespace ss = seastar;
 class core_metrics {
 public:
     core_metrics(ss::sharded<shards::lock_service>& locks, ss::sharded<clients>& everyone,
-                 ss::sharded<user_roll>& users);
+                 ss::sharded<user_roll>& users, ss::sharded<peers>& links);
 
     ss::future<> stop();
 
@@ -32,6 +33,10 @@ private:
     void add_leases();
     void add_masters();
     void add_process();
+    void show_peers();
+    const std::vector<peer_view>& seen_peers();
+    /// Null if it has gone.
+    const peer_view* peer(std::string_view address);
     /// To look at all masters takes some work, and many metrics ask for it in one go.
     const std::vector<shards::fleet::stripe_state>& stripes();
     /// Null if there is no such master (any more).
@@ -40,10 +45,14 @@ private:
     shards::lock_service& _locks;
     clients& _everyone;
     user_roll& _users;
+    peers& _links;
     std::vector<shards::fleet::stripe_state> _stripes;
     ss::lowres_clock::time_point _looked{};
+    std::vector<peer_view> _peers;
+    ss::lowres_clock::time_point _looked_at_peers{};
     ss::metrics::metric_groups _groups;
     ss::metrics::metric_groups _of_users;
+    ss::metrics::metric_groups _of_peers;
 };
 
 }  // namespace lockkeeper::proxy::admin

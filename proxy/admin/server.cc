@@ -244,7 +244,8 @@ ss::future<> server::start() {
     const ss::socket_address address(ss::net::inet_address(where.address), where.port);
     co_await ss::with_scheduling_group(
         *_group, [this, address, options] { return _http->listen(address, options); });
-    co_await _metrics.start(std::ref(_all.locks), std::ref(_all.everyone), std::ref(_all.users));
+    co_await _metrics.start(std::ref(_all.locks), std::ref(_all.everyone), std::ref(_all.users),
+                            std::ref(_all.links));
     log.info("http://{}{}{}:{} shows metrics, health and a live page",
              where.address.find(':') != std::string::npos ? "[" : "", where.address,
              where.address.find(':') != std::string::npos ? "]" : "", where.port);

@@ -307,6 +307,21 @@ ss::future<> acquire_all(client& who, owned_request args) {
     co_await all.run();
 }
 
+/// One of several locks, if another proxy has it: each key has a home of its own.
+ss::future<std::optional<forward_result>> release_at_home(client& who, std::string key,
+                                                          std::string owner) {
+    if (who.holds_turns || who.route() != shards::order_route::to_home ||
+        who.all.locks.local().leases() == nullptr) {
+        co_return std::nullopt;
+    }
+    std::vector<std::string> keys{std::string(home_key(key))};
+    co_return co_await ask_home(who, std::move(keys), shards::forward_journey::if_unknown::tell,
+                                [&](const std::string& home) {
+                                    const std::string_view words[] = {"LK.RELEASE", key, owner};
+                                    return who.homes().call(home, request{words});
+                                });
+}
+
 ss::future<> release_all(client& who, owned_request args) {
     auto wanted = read_several(who, args);
     if (!wanted) {
@@ -317,7 +332,13 @@ ss::future<> release_all(client& who, owned_request args) {
         co_return;
     }
     int64_t released = 0;
+    bool is_known = true;
     for (const std::string& name : wanted->keys) {
+        if (const auto there = co_await release_at_home(who, name, wanted->owner)) {
+            is_known = is_known && *there;
+            released += *there && (*there)->as_integer() ? 1 : 0;
+            continue;
+        }
         const auto left = co_await who.all.locks.invoke_on(
             who.all.locks.local().core_of(name),
             [name, owner = wanted->owner, database = who.database](shards::lock_service& locks) {
@@ -328,7 +349,7 @@ ss::future<> release_all(client& who, owned_request args) {
             });
         released += left && *left ? 1 : 0;
     }
-    who.reply.integer(released);
+    is_known ? who.reply.integer(released) : who.reply.error(home_lost);
 }
 
 std::vector<std::string_view> several_keys(client&, const request& args) {
@@ -369,7 +390,7 @@ constexpr command_spec table[] = {
     {.name = "lk.releaseall",
      .least = 4,
      .most = -1,
-     .flags = writes | flag_movable_keys,
+     .flags = writes | flag_movable_keys | flag_finds_homes,
      .in_time = release_all,
      .find_keys = several_keys},
 };

@@ -33,6 +33,7 @@ void multi(client& who, const request&) {
 ss::future<> stop_watching(client& who) {
     who.watched.clear();
     who.watched_away.reset();
+    who.watches_apart = false;
     if (std::exchange(who.watches_upstream, false) && who.data) {
         const std::string_view unwatch[] = {"UNWATCH"};
         std::vector<owned_request> commands;
@@ -236,7 +237,8 @@ ss::future<> exec(client& who, owned_request) {
         who.reply.error("EXECABORT Transaction discarded because of previous errors.");
     } else if (for_upstream == 0 && !who.watches_upstream) {
         co_await exec_here(who, std::move(all));
-    } else if (for_upstream == all.commands.size() && who.watched.empty() && !who.watched_away) {
+    } else if (for_upstream == all.commands.size() && who.watched.empty() && !who.watched_away &&
+               !who.watches_apart) {
         who.open_upstream();
         co_await exec_upstream(who, std::move(all));
     } else {

@@ -89,15 +89,17 @@ recognition script_cache::load(std::string_view text) {
     }
     if (const auto found = _by_sha.find(sha); found != _by_sha.end()) {
         _recent.splice(_recent.begin(), _recent, found->second);
-        return _recent.front();
+        return _recent.front().known;
     }
     if (_recent.size() >= _limit) {
-        _by_sha.erase(_recent.back().sha);
+        _by_sha.erase(_recent.back().known.sha);
         _recent.pop_back();
     }
-    _recent.push_front({sha, by_normal_form(text)});
+    const known_script* const script = by_normal_form(text);
+    const bool is_kept = script != nullptr && text.size() <= text_bytes_max;
+    _recent.push_front({{sha, script}, is_kept ? std::string(text) : std::string()});
     _by_sha.emplace(sha, _recent.begin());
-    return _recent.front();
+    return _recent.front().known;
 }
 
 script_cache::entry script_cache::find(std::string_view hex40) {
@@ -113,7 +115,13 @@ script_cache::entry script_cache::find(std::string_view hex40) {
         return {};
     }
     _recent.splice(_recent.begin(), _recent, found->second);
-    return {.loaded = true, .script = _recent.front().script};
+    return {.loaded = true, .script = _recent.front().known.script};
+}
+
+std::string_view script_cache::text_of(std::string_view hex40) const {
+    const auto sha = parse_sha1(hex40);
+    const auto found = sha ? _by_sha.find(*sha) : _by_sha.end();
+    return found == _by_sha.end() ? std::string_view() : std::string_view(found->second->text);
 }
 
 bool script_cache::exists(std::string_view hex40) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -55,9 +56,11 @@ std::span<const listed_script> scripts_by_normal_form();
 /// Redis. Owned by a core, not shared.
 class script_cache {
 public:
-    /// About 100 bytes each. Clients that build scripts by pasting values into them must not push
-    /// out much.
+    /// About 100 bytes each, and the text of those that are recognised. Clients that build scripts
+    /// by pasting values into them must not push out much.
     static constexpr size_t scripts_max = 1024;
+    /// Of one that is kept: lock scripts are short.
+    static constexpr size_t text_bytes_max = 4096;
 
     struct entry {
         bool loaded = false;                   ///< listed or remembered: SCRIPT EXISTS says 1
@@ -74,6 +77,9 @@ public:
     entry find(std::string_view hex40);
     /// SCRIPT EXISTS. Does not count as use.
     bool exists(std::string_view hex40) const;
+    /// The text of a script that is recognised but not listed, for those who have not seen it;
+    /// otherwise empty. Good until the next load() or flush().
+    std::string_view text_of(std::string_view hex40) const;
     /// SCRIPT FLUSH. Listed scripts stay known.
     void flush();
 
@@ -83,7 +89,11 @@ private:
     struct digest_hash {
         size_t operator()(const sha1_digest& digest) const;
     };
-    using remembered = std::list<recognition>;
+    struct shown {
+        recognition known;
+        std::string text;
+    };
+    using remembered = std::list<shown>;
 
     size_t _limit;
     remembered _recent;  ///< most recently used first

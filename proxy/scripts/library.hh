@@ -32,6 +32,8 @@ public:
     idioms::recognition recognise(std::string_view text);
     /// EVALSHA. Not `loaded`: answer NOSCRIPT.
     idioms::script_cache::entry find(std::string_view hex40) { return _known.find(hex40); }
+    /// Of a script that another proxy may not know; see script_cache.
+    std::string_view text_of(std::string_view hex40) const { return _known.text_of(hex40); }
     /// SCRIPT EXISTS.
     bool exists(std::string_view hex40) const { return _known.exists(hex40); }
 

@@ -360,8 +360,10 @@ class Documented(unittest.TestCase):
         with open(os.path.join(DOCS, "metrics.md"), encoding="utf-8") as page:
             cls.page = page.read()
         with Redis() as master:
-            with Lockkeeper(http=True, config=stripe_of([master])) as server:
+            peers = f"proxies: {{secret: a secret of all proxies, peers: ['127.0.0.1:{free_port()}']}}\n"
+            with Lockkeeper(http=True, config=stripe_of([master]) + peers) as server:
                 server.wait_for_votes(2)
+                wait_for(lambda: "lockkeeper_proxy_link_up" in Metrics(server.http_port).types)
                 cls.metrics = Metrics(server.http_port)
         own, _, cls.of_seastar = cls.page.partition("## Seastar's own")
         cls.listed = {name: kind for name, kind in re.findall(r"^\| `(lockkeeper_\w+)` \| (\w+) \|", own, re.M)}

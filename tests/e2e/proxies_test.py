@@ -8,11 +8,12 @@ import threading
 import time
 import unittest
 
+from admin_support import Metrics
 from certificates import Authority
 from fleet_support import SHORT_LEASES, Master, proxies_of, states_of, wait_until
 from native_support import as_map
 from relay import Relay
-from scripts_test import evalsha
+from scripts_test import COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, evalsha
 from support import PATIENCE, Client, Lockkeeper, free_port, main, stripe_of
 
 SECRET = "proxies: {secret: a secret of all proxies}\n"
@@ -156,6 +157,42 @@ class OneLockManyDoors(ProxiesCase):
         self.assertEqual(got, [None, b"here", "OK", b"there"] * 50)
 
 
+class Scripts(ProxiesCase):
+    """Scripts that are recognised by what they do: nobody knows their SHA-1 who has not seen the text."""
+
+    def test_a_script_that_was_loaded_here_is_carried_out_at_the_home(self):
+        self.load_here(cores=1)
+
+    def test_a_script_that_was_loaded_here_is_carried_out_at_a_home_of_several_cores(self):
+        self.load_here(cores=2)
+
+    def load_here(self, cores):
+        here, there = self.clients(2, cores=cores)
+        release = there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE).decode()
+        for number in range(10):
+            key = f"k{number}"
+            here.call("SET", key, "me", "NX", "PX", 1900)
+            self.assertEqual(there.call("EVALSHA", release.upper(), 1, key, "you"), 0)
+            self.assertEqual(there.call("EVALSHA", release, 1, key, "me"), 1)
+            self.assertEqual(here.call("EXISTS", key), 0)
+        extend = there.call("SCRIPT", "LOAD", COMPARE_AND_PEXPIRE)
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        there.call("MULTI")
+        there.call("EVALSHA", extend, 1, "k", "me", 1800)
+        there.call("EVALSHA", release, 1, "k", "me")
+        self.assertEqual(there.call("EXEC"), [1, 1])
+
+    def test_a_home_that_forgot_a_script_gets_it_again(self):
+        here, there = self.clients(2)
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        sha = there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE)
+        self.assertEqual(there.call("EVALSHA", sha, 1, "k", "you"), 0)
+        here.call("SCRIPT", "FLUSH")
+        self.assertIn("NOSCRIPT", str(there.call("EVALSHA", sha, 1, "k", "me")))
+        there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE)
+        self.assertEqual(there.call("EVALSHA", sha, 1, "k", "me"), 1)
+
+
 class Transactions(ProxiesCase):
     """WATCH and MULTI on keys whose lease another proxy has."""
 
@@ -166,15 +203,18 @@ class Transactions(ProxiesCase):
         return client.call("EXEC")
 
     def test_a_transaction_is_carried_out_at_the_home_of_its_keys(self):
-        for cores in (1, 2):
-            with self.subTest(cores=cores):
-                here, there = self.clients(2, cores=cores)
-                key = f"k{cores}"
-                here.call("SET", key, "here", "NX", "PX", 1900)
-                self.assertEqual(self.transact(there, ("SET", key, "there", "NX", "PX", 1900)), [None])
-                got = self.transact(there, ("GET", key), ("PEXPIRE", key, 1800), ("DEL", key), ("EXISTS", key))
-                self.assertEqual(got, [b"here", 1, 1, 0])
-                self.assertEqual(here.call("EXISTS", key), 0)
+        self.transact_at_home(cores=1)
+
+    def test_a_transaction_is_carried_out_at_a_home_of_several_cores(self):
+        self.transact_at_home(cores=2)
+
+    def transact_at_home(self, cores):
+        here, there = self.clients(2, cores=cores)
+        here.call("SET", "k", "here", "NX", "PX", 1900)
+        self.assertEqual(self.transact(there, ("SET", "k", "there", "NX", "PX", 1900)), [None])
+        got = self.transact(there, ("GET", "k"), ("PEXPIRE", "k", 1800), ("DEL", "k"), ("EXISTS", "k"))
+        self.assertEqual(got, [b"here", 1, 1, 0])
+        self.assertEqual(here.call("EXISTS", "k"), 0)
 
     def test_a_release_by_watch_through_another_proxy(self):
         """As StackExchange.Redis does it."""
@@ -240,6 +280,164 @@ class Transactions(ProxiesCase):
         got = self.transact(there, ("HGET", "k", "f"), ("GET", "k"))
         self.assertIn("WRONGTYPE", str(got[0]))
         self.assertEqual(got[1], b"me")
+
+
+    def two_homes(self):
+        """Of "a", and of "b", and one that has neither."""
+        one, two, three = self.clients(3, more=SECRET)
+        self.assertEqual(one.call("SET", "a", "one", "NX", "PX", 60_000), "OK")
+        self.assertEqual(two.call("SET", "b", "two", "NX", "PX", 60_000), "OK")
+        return one, two, three
+
+    def test_one_watch_of_keys_of_two_homes_is_no_watch(self):
+        one, two, three = self.two_homes()
+        for client in (one, two, three):
+            with self.subTest(client=client):
+                self.assertEqual(client.call("WATCH", "a", "b"), "OK")
+                self.assertEqual(two.call("PEXPIRE", "b", 50_000), 1)
+                self.assertIn("different proxies", str(self.transact(client, ("GET", "a"))))
+                # It watches nothing any more.
+                self.assertEqual(self.transact(client, ("GET", "a")), [b"one"])
+
+    def test_a_transaction_over_keys_of_two_homes_is_refused(self):
+        one, two, three = self.two_homes()
+        for client in (one, two, three):
+            with self.subTest(client=client):
+                self.assertIn("different proxies", str(self.transact(client, ("GET", "a"), ("DEL", "b"))))
+                self.assertEqual(client.call("GET", "b"), b"two")
+
+    def test_a_watch_at_one_home_and_a_transaction_at_another_are_refused(self):
+        one, two, three = self.two_homes()
+        for client in (one, two, three):
+            with self.subTest(client=client):
+                for watched, key in (("a", "b"), ("b", "a")):
+                    self.assertEqual(client.call("WATCH", watched), "OK")
+                    self.assertIn("different proxies", str(self.transact(client, ("DEL", key))))
+        self.assertEqual([three.call("GET", key) for key in "ab"], [b"one", b"two"])
+
+    def test_a_free_key_is_watched_along_with_one_of_another_home(self):
+        one, two, three = self.two_homes()
+        self.assertEqual(three.call("WATCH", "a", "free"), "OK")
+        self.assertEqual(self.transact(three, ("GET", "a"), ("GET", "free")), [b"one", None])
+        self.assertEqual(three.call("WATCH", "a"), "OK")
+        self.assertEqual(three.call("WATCH", "free"), "OK")
+        self.assertEqual(two.call("SET", "free", "two", "NX", "PX", 60_000), "OK")
+        self.assertIsNone(self.transact(three, ("GET", "a")))
+
+    def test_a_watch_ends_with_the_database_that_it_was_of(self):
+        here, there = self.clients(2)
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        there.call("WATCH", "k")
+        there.call("SELECT", 3)
+        here.call("PEXPIRE", "k", 1800)
+        self.assertIsNone(self.transact(there, ("EXISTS", "k")))
+        there.call("SELECT", 0)
+        there.call("WATCH", "k")
+        there.call("SELECT", 3)
+        self.assertEqual(self.transact(there, ("EXISTS", "k")), [0])
+
+    def test_native_verbs_in_a_transaction_are_carried_out_at_the_home(self):
+        here, there = self.clients(2)
+        here.call("LK.ACQUIRE", "k", "me", "TTL", 1900)
+        self.assertEqual(self.transact(there, ("LK.RELEASE", "k", "me"), ("PING",)), [0, "PONG"])
+        self.assertEqual(here.call("LK.HOLDERS", "k"), [])
+        here.call("LK.ACQUIRE", "k", "me", "TTL", 1900, "WAIT", 0)
+        got = self.transact(there, ("LK.ACQUIRE", "k", "you", "TTL", 1900), ("LK.EXTEND", "k", "me", 1800))
+        self.assertIsNone(got[0])
+        self.assertGreater(got[1], 1000)
+
+    def test_what_must_stay_is_refused_if_another_proxy_has_the_key(self):
+        here, there = self.clients(2)
+        here.call("LK.ACQUIRE", "k", "me", "TTL", 1900)
+        for stays in (("LK.ACQUIRE", "k", "you"), ("LK.ACQUIREALL", 2, "k", "ttl", "you"),
+                      ("SELECT", 1), ("KEYS", "*")):
+            with self.subTest(stays=stays):
+                self.assertIn("not all of its commands",
+                              str(self.transact(there, ("LK.RELEASE", "k", "me"), stays)))
+        self.assertEqual(len(here.call("LK.HOLDERS", "k")), 1)
+
+    def test_a_lock_that_a_transaction_released_is_not_lost_with_its_home(self):
+        proxies, home = self.two_and_a_mortal(SECRET)
+        there, holding, listener = self.client(proxies[0]), self.client(home), self.client(proxies[0])
+        there.call("HELLO", 3)
+        for key in "ab":
+            holding.call("LK.ACQUIRE", key, "holder")
+            there.send("LK.ACQUIRE", key, "me", "WAIT", 0)
+            wait_until(lambda: len(holding.call("LK.WAITERS", key)) == 1, "it is in line there")
+            holding.call("LK.RELEASE", key, "holder")
+            there.read()
+        self.assertEqual(self.transact(there, ("LK.RELEASE", "a", "me")), [0])
+        listener.call("SUBSCRIBE", "lockkeeper:lost")
+        home.kill()
+        self.assertEqual(there.read()[:3], [b"lk.lost", b"b", b"me"])
+        self.assertEqual(listener.read()[2].split()[0], b"b")
+
+    def test_a_transaction_in_the_protocol_of_its_client_and_without_replies(self):
+        here, there = self.clients(2)
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        there.call("HELLO", 3)
+        self.assertEqual(self.transact(there, ("GET", "k")), [b"me"])
+        there.call("WATCH", "k")
+        here.call("PEXPIRE", "k", 1800)
+        self.assertIsNone(self.transact(there, ("GET", "k")))
+        there.send("CLIENT", "REPLY", "SKIP")
+        there.send("WATCH", "k")
+        self.assertEqual(self.transact(there, ("DEL", "k")), [1])
+
+
+class Moved(ProxiesCase):
+    """A key that went from one home to another, and a proxy that thinks it is at the first."""
+
+    def setUp(self):
+        super().setUp()
+        self.first, self.second, self.there = self.clients(3, more=SECRET)
+
+    def move(self, key):
+        self.first.call("LK.ACQUIRE", key, "first", "TTL", 60_000)
+        self.assertEqual(self.there.call("EXISTS", key), 1)
+        self.first.call("LK.RELEASE", key, "first")
+        wait_until(lambda: not any(master.call("EXISTS", key) for master in self.masters), "it is given back")
+        self.assertEqual(self.second.call("LK.ACQUIRE", key, "second", "TTL", 60_000)[2], 1)
+
+    def test_an_extension_finds_it(self):
+        self.move("k")
+        self.assertGreater(self.there.call("LK.EXTEND", "k", "second", 50_000), 40_000)
+
+    def test_a_release_of_several_finds_each(self):
+        self.move("a")
+        self.move("b")
+        self.first.call("LK.ACQUIRE", "c", "second", "TTL", 60_000)
+        self.there.call("LK.ACQUIRE", "d", "second", "TTL", 60_000)
+        self.assertEqual(self.there.call("LK.RELEASEALL", 5, "a", "b", "c", "d", "e", "second"), 4)
+        for key in "abcd":
+            self.assertEqual(self.second.call("LK.HOLDERS", key), [])
+
+    def test_a_watch_and_its_transaction_find_it(self):
+        self.move("k")
+        self.assertEqual(self.there.call("WATCH", "k"), "OK")
+        self.there.call("MULTI")
+        self.there.call("DEL", "k")
+        self.assertEqual(self.there.call("EXEC"), [1])
+
+    def test_a_transaction_finds_it_beside_one_that_stayed(self):
+        self.second.call("SET", "s", "x", "NX", "PX", 60_000)
+        self.move("k")
+        self.there.call("MULTI")
+        self.there.call("DEL", "k")
+        self.there.call("GET", "s")
+        self.assertEqual(self.there.call("EXEC"), [1, b"x"])
+
+    def test_a_stale_hint_is_no_change_of_what_is_watched(self):
+        self.there.call("WATCH", "k")
+        self.first.call("LK.ACQUIRE", "k", "first", "TTL", 60_000)
+        self.assertEqual(self.there.call("EXISTS", "k"), 1)
+        self.first.call("LK.RELEASE", "k", "first")
+        wait_until(lambda: not any(master.call("EXISTS", "k") for master in self.masters), "it is given back")
+        self.there.call("UNWATCH")
+        self.there.call("WATCH", "k")
+        self.there.call("MULTI")
+        self.there.call("SET", "k", "there", "NX", "PX", 60_000)
+        self.assertEqual(self.there.call("EXEC"), ["OK"])
 
 
 class Messages(ProxiesCase):
@@ -526,6 +724,29 @@ class BrokenLinks(ProxiesCase):
             self.wait_for_link()  # the home had given the link up before
         self.fail("no late order was refused")
 
+    def test_a_transaction_whose_answer_got_lost_is_not_repeated(self):
+        self.here.call("LK.ACQUIRE", "k", "me", "TTL", 2000)
+        self.there.call("LK.HOLDERS", "k")
+        self.relay.cut(self.proxy.process.pid, "replies")
+        self.there.call("MULTI")
+        self.there.call("LK.ACQUIRE", "k", "me", "TTL", 2000)
+        self.there.send("EXEC")
+        wait_until(lambda: as_map(self.here.call("LK.HOLDERS", "k")[0])[b"holds"] == 2, "it is done there")
+        self.relay.heal()
+        self.assertIn("HOMELOST", str(self.there.read()))
+        self.assertEqual(as_map(self.here.call("LK.HOLDERS", "k")[0])[b"holds"], 2)
+
+    def test_a_watch_that_ended_with_its_link_counts_as_changed(self):
+        self.here.call("SET", "k", "me", "NX", "PX", 2000)
+        self.assertEqual(self.there.call("WATCH", "k"), "OK")
+        self.relay.reset_and_wait()
+        self.wait_for_link()
+        self.assertEqual(self.there.call("GET", "k"), b"me")  # in another conversation
+        self.there.call("MULTI")
+        self.there.call("DEL", "k")
+        self.assertIsNone(self.there.call("EXEC"))
+        self.assertEqual(self.here.call("GET", "k"), b"me")
+
     def test_a_lock_that_ends_with_a_link_is_told_to_its_client(self):
         self.there.call("HELLO", 3)
         self.take_there()
@@ -663,13 +884,49 @@ class Encrypted(ProxiesCase):
         """Who knows the secret does not know whether somebody reads along."""
         called = self.proxy()
         client = self.client(called)
-        self.assertIn("over TLS only", str(client.call("LK.LINK", "HELLO", 1, "x", "y", "z", "0", "n")))
-        caller = self.client(self.lone_proxy())
+        self.assertIn("over TLS only", str(client.call("LK.LINK", "HELLO", 2, "x", "y", "z", "0")))
+        pinned = SECRET.replace("}", f", peers: ['127.0.0.1:{called.port}']}}")
+        caller = self.client(self.lone_proxy(pinned + SHORT_LEASES))
         wait_until(lambda: any("over TLS only" in each["reason"] for each in proxies_of(caller).values()
                                if each["link"] != "self"), "it is told why")
 
     def address_of(self, proxy):
         return [each["address"] for each in proxies_of(self.client(proxy)).values() if each["link"] == "self"][0]
+
+
+class Counted(ProxiesCase):
+    def counting(self, more=SECRET):
+        proxy = Lockkeeper(cores=2, http=True, config=stripe_of(self.masters, timeout="2s") + more + SHORT_LEASES)
+        self.enterContext(proxy)
+        proxy.wait_for_votes(6)
+        return proxy
+
+    def wait_for_metric(self, proxy, peer, name, value, **labels):
+        def seen():
+            metrics, labels["peer"] = Metrics(proxy.http_port), f"127.0.0.1:{peer.port}"
+            return name in metrics.types and any(
+                sample == (name, frozenset(labels.items())) and number == value
+                for sample, number in metrics.samples.items())
+        wait_until(seen, f"{name} is {value}")
+
+    def test_links_and_what_goes_over_them_are_counted(self):
+        home, proxy = self.counting(), self.counting()
+        self.wait_for_metric(proxy, home, "lockkeeper_proxy_link_up", 1)
+        here, there = self.client(home), self.client(proxy)
+        wait_until(lambda: states_of(there) == ["self", "up"], "there is a link")
+        here.call("LK.ACQUIRE", "k", "me", "TTL", 1900)
+        for count in (1, 2, 3):
+            self.assertEqual(len(there.call("LK.HOLDERS", "k")), 1)
+            self.wait_for_metric(proxy, home, "lockkeeper_proxy_forwarded_total", count)
+        self.wait_for_metric(proxy, home, "lockkeeper_proxy_not_home_total", 0)
+        self.assertEqual(sum(each["forwarded"] for each in proxies_of(there).values()), 3)
+
+    def test_refused_links_are_counted_by_their_reason(self):
+        proxy = self.counting()
+        stranger = self.lone_proxy("proxies: {secret: another secret of them}\n" + SHORT_LEASES)
+        self.wait_for_metric(proxy, stranger, "lockkeeper_proxy_link_refused", 1, reason="secret")
+        self.wait_for_metric(proxy, stranger, "lockkeeper_proxy_link_refused", 0, reason="fleet")
+        self.wait_for_metric(proxy, stranger, "lockkeeper_proxy_link_up", 0)
 
 
 class Strangers(ProxiesCase):

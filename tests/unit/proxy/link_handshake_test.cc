@@ -84,6 +84,22 @@ BOOST_FIXTURE_TEST_CASE(another_fleet_is_refused_before_anything_is_proved, two_
     BOOST_TEST(meet().contains("belongs to another fleet"));
 }
 
+BOOST_FIXTURE_TEST_CASE(reasons_not_to_talk_are_sorted, two_proxies) {
+    callee_secret = "another secret of theirs";
+    BOOST_TEST(sort_of_refusal(meet()) == "secret");
+    BOOST_TEST(sort_of_refusal(wrong_secret) == "secret");
+    callee_card.fingerprint = "g";
+    BOOST_TEST(sort_of_refusal(meet()) == "fleet");
+    BOOST_TEST(sort_of_refusal("it is this proxy itself") == "other");
+    link_callee callee(callee_card, callee_secret);
+    protocol::output bytes;
+    protocol::reply_writer writer(bytes);
+    const std::string nonce(32, '0');
+    const std::vector<std::string_view> words{"LK.LINK", "HELLO", "99", "lk1", "v", "f", nonce};
+    BOOST_TEST(!callee.on_hello(protocol::request{words}, writer));
+    BOOST_TEST(sort_of_refusal(bytes.view()) == "version");
+}
+
 BOOST_FIXTURE_TEST_CASE(one_does_not_link_with_oneself, two_proxies) {
     callee_card.id = "lk1";
     BOOST_TEST(meet() == "it is this proxy itself");

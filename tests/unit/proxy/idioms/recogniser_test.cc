@@ -224,6 +224,21 @@ BOOST_AUTO_TEST_CASE(a_loaded_text_is_found_by_its_sha_afterwards) {
     BOOST_TEST(cache.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(texts_are_kept_of_what_is_recognised_and_not_listed) {
+    script_cache cache;
+    const std::string sha = to_hex(cache.load(homemade_release).sha);
+    BOOST_TEST(cache.text_of(sha) == homemade_release);
+    BOOST_TEST(cache.text_of(to_hex(cache.load(stranger).sha)).empty());
+    BOOST_TEST(cache.text_of(canonical_release_sha).empty());
+    BOOST_TEST(cache.text_of("no sha").empty());
+    const std::string long_one = std::string(homemade_release) + std::string(5000, ' ');
+    const auto loaded = cache.load(long_one);
+    BOOST_TEST(loaded.script != nullptr);
+    BOOST_TEST(cache.text_of(to_hex(loaded.sha)).empty());
+    cache.flush();
+    BOOST_TEST(cache.text_of(sha).empty());
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_text_is_remembered_as_loaded) {
     script_cache cache;
     const std::string sha = to_hex(cache.load(stranger).sha);
