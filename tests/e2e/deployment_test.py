@@ -1,12 +1,13 @@
-"""What is shipped to run it somewhere: the image's health check does what it says."""
+"""What is shipped to run it somewhere: the image's health check, and manifests that fit their configuration."""
 
 import json
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 
-from support import PATIENCE, Lockkeeper, free_port, main
+from support import PATIENCE, Lockkeeper, free_port, lockkeeper_binary, main
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 USERS = "users: [{name: app, passwords: env:LOCKKEEPER_TEST_PASSWORD, rules: '~* +@all'}]\n"
@@ -42,6 +43,44 @@ class HealthCheck(unittest.TestCase):
     def test_where_nobody_is_nobody_is_healthy(self):
         for check in health_checks():
             self.assertFalse(self.is_healthy(check, free_port()), check)
+
+
+class Probes(unittest.TestCase):
+    """The kubelet asks at the pod's address: a port on loopback would never answer it."""
+
+    def configuration_of_the_manifest(self):
+        text = read("docs", "kubernetes", "lockkeeper.yaml")
+        block = re.search(r"  lockkeeper\.yaml: \|\n((?:    .*\n|\n)+)", text).group(1)
+        return re.sub(r"^    ", "", block, flags=re.M)
+
+    def in_effect(self, text):
+        """What --check prints of it, with secrets that are there."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in set(re.findall(r"file:/run/secrets/([\w/-]+)", text)):
+                path = os.path.join(folder, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w") as file:
+                    file.write("0123456789abcdef\n")
+            path = os.path.join(folder, "lockkeeper.yaml")
+            with open(path, "w") as file:
+                file.write(text.replace("file:/run/secrets/", f"file:{folder}/"))
+            said = subprocess.run([lockkeeper_binary(), "--config", path, "--check"], capture_output=True, text=True,
+                                  timeout=PATIENCE)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        return said.stdout
+
+    def option(self, printed, section, name):
+        block = re.search(rf"^{section}:\n((?:  .*\n)+)", printed, re.M).group(1)
+        return re.search(rf"^  {name}: ([^#\n]*?) *(?:#.*)?$", block, re.M).group(1)
+
+    def test_they_can_be_reached_from_outside(self):
+        manifest = read("docs", "kubernetes", "lockkeeper.yaml")
+        self.assertEqual(re.findall(r"httpGet: \{path: \S+, port: (\w+)\}", manifest), ["http", "http"])
+        port = re.search(r"\{name: http, containerPort: (\d+)\}", manifest).group(1)
+        for text in (self.configuration_of_the_manifest(), read("config", "examples", "kubernetes.yaml")):
+            printed = self.in_effect(text)
+            self.assertIn(self.option(printed, "http", "address"), ("0.0.0.0", "'::'"))
+            self.assertEqual(self.option(printed, "http", "port"), port)
 
 
 if __name__ == "__main__":
