@@ -83,5 +83,20 @@ class Probes(unittest.TestCase):
             self.assertEqual(self.option(printed, "http", "port"), port)
 
 
+class Compose(unittest.TestCase):
+    def test_its_configuration_is_good(self):
+        compose = read("compose.yaml")
+        block = re.search(r"^configs:\n  lockkeeper:\n    content: \|\n((?: {6}.*\n|\n)+)", compose, re.M).group(1)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(re.sub(r"^ {6}", "", block, flags=re.M))
+            file.flush()
+            said = subprocess.run([lockkeeper_binary(), "--config", file.name, "--check"], capture_output=True,
+                                  text=True, timeout=PATIENCE)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        masters = re.findall(r"redis://(master-\d)", said.stdout)
+        self.assertEqual(masters, re.findall(r"^  (master-\d):\n    <<: \*master", compose, re.M))
+        self.assertEqual(len(masters), 3)
+
+
 if __name__ == "__main__":
     main()
