@@ -36,7 +36,8 @@ class Secrets(unittest.TestCase):
         for command in (["INFO", "everything"], ["CONFIG", "GET", "*"], ["ACL", "LIST"], ["ACL", "GETUSER", "root"],
                         ["ACL", "LOG"], ["CLIENT", "LIST"], ["LK.STRIPES"], ["LK.TOP"], ["LK.LIST"], ["COMMAND", "LIST"],
                         ["AUTH"], ["HELLO", 3, "AUTH", "root"], ["ACL", "SETUSER", "root", ">" + GUESS],
-                        ["ACL", "DRYRUN", "root", "AUTH", GUESS], ["ACL", "LOG", "RESET"]):
+                        ["ACL", "DRYRUN", "root", "AUTH", GUESS], ["ACL", "LOG", "RESET"],
+                        ["CONFIG", "SET", "requirepass", GUESS, "maxclients", GUESS]):
             self.expect_no_canary(client.call(*command), command)
 
     def try_wrongly(self, port):
@@ -54,6 +55,8 @@ class Secrets(unittest.TestCase):
                 self.ask_everything(client)
             server.signal(signal.SIGHUP)
             self.expect_no_canary(server.output(), "log")
+            # What was tried is told.
+            self.assertRegex(server.output(), r"audit - .*: config 'SET' 'requirepass' 'maxclients'\n")
 
     def test_a_proxy_of_masters_keeps_them(self):
         master, data = CANARIES["LOCKKEEPER_TEST_MASTER"], CANARIES["LOCKKEEPER_TEST_DATA"]
@@ -100,6 +103,18 @@ class Secrets(unittest.TestCase):
 
 class Log(unittest.TestCase):
     EVIL = b"a\r\nALERT 2026-01-01 fake line\x1b[31m\x00\n"
+
+    def test_what_is_done_to_others_is_told(self):
+        told = (["LK.LINT", "RESET"], ["LK.SLOWLOG", "reset"], ["SLOWLOG", "RESET"], ["CLIENT", "KILL", "ID", 4711],
+                ["CONFIG", "RESETSTAT"], ["ACL", "LOG", "RESET"], ["FLUSHDB"], ["LK.BREAK", "k"])
+        looked = (["LK.LINT"], ["LK.SLOWLOG", "GET"], ["SLOWLOG", "LEN"], ["CLIENT", "LIST"], ["LK.PROXIES"],
+                  ["LK.STRIPES"], ["DBSIZE"])
+        with Lockkeeper(cores=1) as server, Client(server.port) as client:
+            for command in (*looked, *told):
+                client.call(*command)
+            lines = re.findall(r"audit - user 'default', client \d+ at \S+: (.*)", server.output())
+        self.assertEqual(lines, [" ".join([command[0].lower(), *(f"'{word}'" for word in command[1:])])
+                                 for command in told])
 
     def test_bytes_of_clients_make_no_lines(self):
         with Lockkeeper(config=f"log: {{level: debug}}\nusers: [{{name: default, rules: 'nopass ~* &* +@all'}}]\n"
