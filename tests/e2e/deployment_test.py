@@ -45,9 +45,7 @@ class HealthCheck(unittest.TestCase):
             self.assertFalse(self.is_healthy(check, free_port()), check)
 
 
-class Probes(unittest.TestCase):
-    """The kubelet asks at the pod's address: a port on loopback would never answer it."""
-
+class Kubernetes(unittest.TestCase):
     def configuration_of_the_manifest(self):
         text = read("docs", "kubernetes", "lockkeeper.yaml")
         block = re.search(r"  lockkeeper\.yaml: \|\n((?:    .*\n|\n)+)", text).group(1)
@@ -65,7 +63,7 @@ class Probes(unittest.TestCase):
             with open(path, "w") as file:
                 file.write(text.replace("file:/run/secrets/", f"file:{folder}/"))
             said = subprocess.run([lockkeeper_binary(), "--config", path, "--check"], capture_output=True, text=True,
-                                  timeout=PATIENCE)
+                                  timeout=PATIENCE, env={**os.environ, "POD_IP": "10.1.2.3"})
         self.assertEqual(said.returncode, 0, said.stderr)
         return said.stdout
 
@@ -73,9 +71,33 @@ class Probes(unittest.TestCase):
         block = re.search(rf"^{section}:\n((?:  .*\n)+)", printed, re.M).group(1)
         return re.search(rf"^  {name}: ([^#\n]*?) *(?:#.*)?$", block, re.M).group(1)
 
-    def test_they_can_be_reached_from_outside(self):
+    def test_the_configuration_in_the_manifest_is_good(self):
+        printed = self.in_effect(self.configuration_of_the_manifest())
+        self.assertIn("redis-2.redis", printed)
+        self.assertIn("  advertise: 10.1.2.3:6380\n", printed)
+        self.assertEqual(re.findall(r"- name: '?(\w+)", printed.split("users:")[1]), ["admin", "application"])
+
+    def test_there_is_time_to_end(self):
         manifest = read("docs", "kubernetes", "lockkeeper.yaml")
-        self.assertEqual(re.findall(r"httpGet: \{path: \S+, port: (\w+)\}", manifest), ["http", "http"])
+        printed = self.in_effect(self.configuration_of_the_manifest())
+        delay, deadline = (int(self.option(printed, "shutdown", name).removesuffix("s")) for name in ("delay", "deadline"))
+        self.assertLess(delay + deadline, int(re.search(r"terminationGracePeriodSeconds: (\d+)", manifest).group(1)))
+        period, failures = re.search(r"/readyz.*\n +periodSeconds: (\d+)\n.*\n +failureThreshold: (\d+)", manifest).groups()
+        self.assertGreater(delay, int(period) * int(failures))
+
+    def test_what_the_configuration_refers_to_is_there(self):
+        manifest = read("docs", "kubernetes", "lockkeeper.yaml")
+        keys = set(re.findall(r"file:/run/secrets/lockkeeper/(\w+)", manifest))
+        self.assertEqual(keys, set(re.findall(r"--from-literal=(\w+)=", manifest)))
+        self.assertIn("{name: secrets, mountPath: /run/secrets/lockkeeper, readOnly: true}", manifest)
+        self.assertIn("{name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}", manifest)
+        for kind in ("Deployment", "Service", "PodDisruptionBudget", "ConfigMap", "NetworkPolicy"):
+            self.assertIn(f"kind: {kind}\n", manifest)
+
+    def test_probes_can_be_reached_from_outside(self):
+        """The kubelet asks at the pod's address: a port on loopback would never answer it."""
+        manifest = read("docs", "kubernetes", "lockkeeper.yaml")
+        self.assertEqual(re.findall(r"httpGet: \{path: (/\w+), port: http\}", manifest), ["/healthz", "/readyz"])
         port = re.search(r"\{name: http, containerPort: (\d+)\}", manifest).group(1)
         for text in (self.configuration_of_the_manifest(), read("config", "examples", "kubernetes.yaml")):
             printed = self.in_effect(text)
