@@ -340,7 +340,8 @@ void config_command(client& who, const request& args) {
         reply_wrong_arity(who.reply, "config|set");
     } else if (equals_ignoring_case(args[1], "set")) {
         who.reply.error(
-            "ERR CONFIG SET is not supported: change the configuration file and restart");
+            "ERR CONFIG SET is not supported: change the configuration file, then reload it with "
+            "LK.RELOAD or SIGHUP");
     } else if (equals_ignoring_case(args[1], "resetstat") && args.size() == 2) {
         who.reply.ok();
     } else if (equals_ignoring_case(args[1], "help") && args.size() == 2) {
