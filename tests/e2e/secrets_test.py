@@ -1,14 +1,17 @@
 """Secrets and bytes of clients: neither gets where it does not belong."""
 
+import contextlib
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
-from support import PATIENCE, Client, Error, Lockkeeper, Redis, lockkeeper_binary, main
+from support import PATIENCE, Client, Error, Lockkeeper, Redis, free_port, lockkeeper_binary, main
 
 CANARIES = {
     "LOCKKEEPER_TEST_SECRET": "canary-of-a-user-4711",
@@ -99,6 +102,45 @@ class Secrets(unittest.TestCase):
         self.assertIn("env:LOCKKEEPER_TEST_SECRET", said.stdout)
         self.expect_no_canary(said.stdout + said.stderr, "--check")
         self.assertNotIn("plain-canary", said.stdout)
+
+
+def is_release():
+    with open(os.path.join(os.path.dirname(lockkeeper_binary()), "CMakeCache.txt")) as cache:
+        return "\nCMAKE_BUILD_TYPE:STRING=Release\n" in cache.read()
+
+
+class Memory(unittest.TestCase):
+    def test_what_is_in_it_is_for_nobody_of_the_same_user(self):
+        if not is_release():
+            self.skipTest("debuggers look into other builds")
+        nobody = 65_534 if os.geteuid() == 0 else None
+        port = free_port()
+        with tempfile.TemporaryDirectory() as folder:
+            binary = lockkeeper_binary()
+            if nobody:
+                # Where nobody else may go, as in a home.
+                os.chmod(folder, 0o755)
+                binary = shutil.copy(binary, folder)
+            server = subprocess.Popen([binary, "--port", str(port), "--http-port", "0", "-c", "1", "-m", "64M",
+                                       "--overprovisioned"],
+                                      user=nobody, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                end = time.monotonic() + PATIENCE
+                while True:
+                    self.assertIsNone(server.poll(), "it ended")
+                    self.assertLess(time.monotonic(), end, "it does not answer")
+                    with contextlib.suppress(ConnectionError), Client(port) as client:
+                        self.assertEqual(client.call("PING"), "PONG")
+                        break
+                    time.sleep(0.02)
+                # The kernel gives the files of such a process to root, and writes no core dump of it.
+                self.assertEqual(os.stat(f"/proc/{server.pid}/mem").st_uid, 0)
+                with Client(port) as client:
+                    self.assertIn(b"used_memory_rss:", client.call("INFO", "memory"))
+                    self.assertNotIn(b"used_memory_rss:0\r\n", client.call("INFO", "memory"))
+            finally:
+                server.terminate()
+                self.assertEqual(server.wait(PATIENCE), 0)
 
 
 class Log(unittest.TestCase):
