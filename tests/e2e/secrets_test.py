@@ -11,12 +11,14 @@ import tempfile
 import time
 import unittest
 
+from admin_support import ask
 from support import PATIENCE, Client, Error, Lockkeeper, Redis, free_port, lockkeeper_binary, main
 
 CANARIES = {
     "LOCKKEEPER_TEST_SECRET": "canary-of-a-user-4711",
     "LOCKKEEPER_TEST_MASTER": "canary-of-a-master-4712",
     "LOCKKEEPER_TEST_DATA": "canary-of-data-4713",
+    "LOCKKEEPER_TEST_PROXIES": "canary-of-proxies-4715",
 }
 GUESS = "canary-of-a-guess-4714"
 USERS = """
@@ -38,10 +40,19 @@ class Secrets(unittest.TestCase):
     def ask_everything(self, client):
         for command in (["INFO", "everything"], ["CONFIG", "GET", "*"], ["ACL", "LIST"], ["ACL", "GETUSER", "root"],
                         ["ACL", "LOG"], ["CLIENT", "LIST"], ["LK.STRIPES"], ["LK.TOP"], ["LK.LIST"], ["COMMAND", "LIST"],
+                        ["LK.SLOWLOG", "GET", -1], ["SLOWLOG", "GET", -1], ["LK.LINT"], ["LK.PROXIES"], ["LK.RELOAD"],
                         ["AUTH"], ["HELLO", 3, "AUTH", "root"], ["ACL", "SETUSER", "root", ">" + GUESS],
                         ["ACL", "DRYRUN", "root", "AUTH", GUESS], ["ACL", "LOG", "RESET"],
                         ["CONFIG", "SET", "requirepass", GUESS, "maxclients", GUESS]):
             self.expect_no_canary(client.call(*command), command)
+
+    def look_at_everything(self, server):
+        """What the port for operators shows, to whoever comes."""
+        for path in ("/metrics", "/", "/healthz", "/readyz", "/api/live", "/api/lock?key=lock:a",
+                     "/api/search?match=lock", "/api/notes"):
+            status, headers, body = ask(server.http_port, path)
+            self.assertEqual(status, 200, path)
+            self.expect_no_canary(body + repr(headers), path)
 
     def try_wrongly(self, port):
         with Client(port) as stranger:
@@ -51,11 +62,12 @@ class Secrets(unittest.TestCase):
             self.assertEqual(stranger.read_all(), b"")
 
     def test_the_embedded_server_keeps_them(self):
-        with Lockkeeper(config=USERS + "log: {level: trace}\n") as server:
+        with Lockkeeper(config=USERS + "log: {level: trace}\n", http=True) as server:
             self.try_wrongly(server.port)
             with Client(server.port) as client:
                 self.assertEqual(client.call("AUTH", "root", CANARIES["LOCKKEEPER_TEST_SECRET"]), "OK")
                 self.ask_everything(client)
+                self.look_at_everything(server)
             server.signal(signal.SIGHUP)
             self.expect_no_canary(server.output(), "log")
             # What was tried is told.
@@ -67,15 +79,19 @@ class Secrets(unittest.TestCase):
             config = USERS + (f"stripes: [{{name: main, masters: ['redis://127.0.0.1:{one.port}']}}]\n"
                               "masters: {admission: quick, password: env:LOCKKEEPER_TEST_MASTER}\n"
                               f"data: redis://:env:LOCKKEEPER_TEST_DATA@127.0.0.1:{other.port}\nlocks: ['lock:*']\n"
-                              "log: {level: trace}\n")
-            with Lockkeeper(config=config, cores=1) as server:
+                              "proxies: {secret: env:LOCKKEEPER_TEST_PROXIES}\n"
+                              "log: {level: trace, format: json}\nslow: {wait: 1ms, hold: 1ms}\n")
+            with Lockkeeper(config=config, cores=1, http=True) as server:
                 server.wait_for_votes(1)
                 self.try_wrongly(server.port)
                 with Client(server.port) as client:
                     self.assertEqual(client.call("AUTH", "root", CANARIES["LOCKKEEPER_TEST_SECRET"]), "OK")
                     self.assertEqual(client.call("SET", "lock:a", "me", "NX", "PX", 60_000), "OK")
+                    self.assertEqual(client.call("DEL", "lock:a"), 1)
+                    self.assertEqual(client.call("SET", "lock:a", "me", "NX", "PX", 60_000), "OK")
                     self.assertEqual(client.call("SET", "data", "x"), "OK")
                     self.ask_everything(client)
+                    self.look_at_everything(server)
                     # What only the upstream knows is for those who may do everything.
                     self.assertEqual(client.call("APPEND", "data", "y"), 2)
                 with Client(server.port) as client:
@@ -94,7 +110,8 @@ class Secrets(unittest.TestCase):
     def test_check_prints_references_only(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(USERS + "data: redis://:plain-canary@127.0.0.1\n"
-                               "stripes: [{name: a, masters: ['redis://me:env:LOCKKEEPER_TEST_MASTER@10.0.0.1']}]\n")
+                               "stripes: [{name: a, masters: ['redis://me:env:LOCKKEEPER_TEST_MASTER@10.0.0.1']}]\n"
+                               "proxies: {secret: env:LOCKKEEPER_TEST_PROXIES}\n")
             file.flush()
             said = subprocess.run([lockkeeper_binary(), "--config", file.name, "--check"], capture_output=True,
                                   text=True, timeout=PATIENCE)
