@@ -59,9 +59,10 @@ USER 65532:65532
 
 EXPOSE 6380
 
-# bash speaks TCP by itself; no client in the image is needed for a PING.
+# bash speaks TCP by itself; no client in the image is needed for a PING. With users in the configuration it is answered
+# -NOAUTH, which tells as much.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
-    CMD ["/bin/bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/6380 && printf 'PING\\r\\n' >&3 && read -r -t 2 reply <&3 && [[ $reply == +PONG* ]]"]
+    CMD ["/bin/bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/6380 && printf 'PING\\r\\n' >&3 && read -r -t 2 reply <&3 && [[ $reply == +PONG* || $reply == -NOAUTH* ]]"]
 
 # Drains: replies under way are written before the process ends.
 STOPSIGNAL SIGTERM

@@ -117,6 +117,9 @@ struct limit_options {
     milliseconds handshake{5'000};
     /// Wrong passwords that one connection may try before it is closed. 0: no bound.
     uint32_t failed_logins = 5;
+    /// Wrong passwords within a minute from one address, on each core; answers to further ones are
+    /// late. Right ones are not: others may come from there. 0: no bound.
+    uint32_t failed_logins_per_address = 20;
     /// A connection silent for longer is closed; 0 never closes, as in Redis.
     milliseconds idle{0};
     /// Bytes of one key. Names of locks are short; a key that long is a mistake of the caller.

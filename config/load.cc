@@ -113,13 +113,8 @@ private:
             return complain(*_proxies_mark,
                             "'tls_ca' in 'proxies' has no effect without 'tls: true'");
         }
-        const std::string& address = _config.server.address;
-        if (!_config.proxies->advertise && (address == "0.0.0.0" || address == "::")) {
-            complain(*_proxies_mark,
-                     fmt::format("'proxies' needs 'advertise', as in 10.0.0.7:{}: nobody can reach "
-                                 "us at {}",
-                                 _config.proxies->tls ? _config.tls.port : _config.server.port,
-                                 address));
+        if (auto problem = unreachable_by_proxies(_config)) {
+            complain(*_proxies_mark, std::move(*problem));
         }
     }
 

@@ -205,6 +205,8 @@ constexpr option table[] = {
     line<duration<limits, &limit_options::handshake, 0, hour>>("limits", "handshake", "0 to 1h"),
     line<count<limits, &limit_options::failed_logins, 0, 1'000'000>>("limits", "failed_logins",
                                                                      "0 to 1000000"),
+    line<count<limits, &limit_options::failed_logins_per_address, 0, 1'000'000>>(
+        "limits", "failed_logins_per_address", "0 to 1000000"),
     line<duration<limits, &limit_options::idle, 0, 24 * hour>>("limits", "idle", "0 to 24h"),
     line<size<limits, &limit_options::key_bytes, 64, 64 * 1024>>("limits", "key_bytes",
                                                                  "64B to 64KiB"),

@@ -49,8 +49,7 @@ private:
             return read_shared_secret(value);
         }
         if (word == "advertise") {
-            _options.advertise = read_address(value, "advertise");
-            return;
+            return read_own_address(value);
         }
         if (word == "peers") {
             return read_peers(value);
@@ -86,16 +85,50 @@ private:
         _options.secret = std::move(secret);
     }
 
-    std::optional<redis_address> read_address(const YAML::Node& value, std::string_view what) {
-        const std::string text = value.IsScalar() ? value.Scalar() : "";
+    static std::optional<redis_address> parse_address(const std::string& text) {
         auto address = parse_redis_address("redis://" + text);
         const bool has_port = text.find(':', text.rfind(']') + 1) != std::string::npos;
         if (!address || !has_port || text.contains('/') || text.contains('@')) {
-            _complain(value.Mark(),
-                      fmt::format("'{}' needs the form host:port, as in 10.0.0.7:6380", what));
             return std::nullopt;
         }
         return *address;
+    }
+
+    std::optional<redis_address> read_address(const YAML::Node& value, std::string_view what) {
+        const auto address = parse_address(value.IsScalar() ? value.Scalar() : "");
+        if (!address) {
+            _complain(value.Mark(),
+                      fmt::format("'{}' needs the form host:port, as in 10.0.0.7:6380", what));
+        }
+        return address;
+    }
+
+    /// Each proxy has another one, and may be told only when it starts: env:NAME stands for
+    /// host:port, env:NAME:PORT for a host alone, such as a pod's address.
+    void read_own_address(const YAML::Node& value) {
+        constexpr std::string_view of_environment = "env:";
+        const std::string text = value.IsScalar() ? value.Scalar() : "";
+        if (!text.starts_with(of_environment)) {
+            _options.advertise = read_address(value, "advertise");
+            return;
+        }
+        const size_t end = text.find(':', of_environment.size());
+        const auto host = read_secret(text.substr(0, end));
+        if (!host) {
+            return _complain(value.Mark(), fmt::format("'advertise': {}", host.error()));
+        }
+        std::string whole = *host;
+        if (end != std::string::npos) {
+            const bool is_bare_ipv6 = host->contains(':') && !host->starts_with('[');
+            whole = (is_bare_ipv6 ? "[" + *host + "]" : *host) + text.substr(end);
+        }
+        _options.advertise = parse_address(whole);
+        if (!_options.advertise) {
+            _complain(value.Mark(),
+                      fmt::format("'advertise': {} does not make host:port, as in 10.0.0.7:6380; "
+                                  "env:NAME stands for both, env:NAME:6380 for the host",
+                                  text));
+        }
     }
 
     void read_tls(const YAML::Node& value) {
@@ -165,6 +198,15 @@ std::string show_proxies(const std::optional<proxy_options>& proxies) {
         text += fmt::format("    - {}\n", show_text(show_endpoint(peer)));
     }
     return text;
+}
+
+std::optional<std::string> unreachable_by_proxies(const config& all) {
+    const std::string& address = all.server.address;
+    if (!all.proxies || all.proxies->advertise || (address != "0.0.0.0" && address != "::")) {
+        return std::nullopt;
+    }
+    return fmt::format("'proxies' needs 'advertise', as in 10.0.0.7:{}: nobody can reach us at {}",
+                       all.proxies->tls ? all.tls.port : all.server.port, address);
 }
 
 }  // namespace lockkeeper::config

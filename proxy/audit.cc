@@ -21,9 +21,10 @@ namespace {
 ss::logger log("audit");
 
 /// Those that change something for others. Looking is no action.
-constexpr std::string_view actions[] = {"acl|log",          "client|kill", "client|unblock",
-                                        "config|resetstat", "config|set",  "flushall",
-                                        "flushdb",          "lk.break",    "lk.reload"};
+constexpr std::string_view actions[] = {"acl|log",          "client|kill",      "client|unblock",
+                                        "config|resetstat", "config|set",       "flushall",
+                                        "flushdb",          "lk.break",         "lk.lint|reset",
+                                        "lk.reload",        "lk.slowlog|reset", "slowlog|reset"};
 
 /// Bytes of clients must not end a line of the log, nor drive a terminal: \xHH.
 std::string shown(std::string_view text) {
@@ -51,11 +52,17 @@ void audit(const client& who, const command_spec& spec, const protocol::request&
         return;
     }
     const std::string_view name = command_catalogue()[*number].name;
-    if (std::ranges::find(actions, name) == std::end(actions)) {
+    // Native commands have no subcommands of their own there.
+    const auto with_first = fmt::format(
+        "{}|{}", name, args.size() > 1 ? protocol::to_lower(args[1].substr(0, 64)) : "");
+    if (std::ranges::find(actions, name) == std::end(actions) &&
+        std::ranges::find(actions, std::string_view(with_first)) == std::end(actions)) {
         return;
     }
     std::vector<std::string_view> words;
-    for (size_t i = 1; i < args.size(); ++i) {
+    // CONFIG SET name value ...: a value may be a password, also where it is refused.
+    const size_t step = name == "config|set" ? 2 : 1;
+    for (size_t i = 1; i < args.size(); i += i == 1 ? 1 : step) {
         words.push_back(args[i]);
     }
     audit({.user = who.user->rights.name(), .client = who.id, .address = who.peer}, spec.name,

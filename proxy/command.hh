@@ -88,7 +88,7 @@ struct command_spec {
     /// Commands such as EVAL find their keys themselves: the keys, or nothing if the arguments make
     /// no sense.
     std::vector<std::string_view> (*find_keys)(client&, const protocol::request&) = nullptr;
-    /// A command with `on_keys` that has to run `in_time` all the same, for it may wait.
+    /// A command with another way that has to run `in_time` all the same, for it may wait.
     bool (*may_wait)(client&, const protocol::request&) = nullptr;
 };
 

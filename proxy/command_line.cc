@@ -10,6 +10,7 @@
 #include "config/defaults.hh"
 #include "config/load.hh"
 #include "config/nearest.hh"
+#include "config/options.hh"
 #include "proxy/configuration_source.hh"
 #include "proxy/machine.hh"
 #include "proxy/version.hh"
@@ -62,7 +63,8 @@ void add_own_options(ss::app_template& app) {
          "serve other machines without a password (over the file's server.protected_mode)")  //
         ("check", "check the configuration, say what is wrong, and exit")                    //
         ("fleet", "with --check: look at every master too")                                  //
-        ("print-defaults", "print a configuration with every option, explained, and exit")   //
+        ("print-defaults",
+         "print a configuration with every option, explained, and what each accepts, and exit")  //
         ("version", "print the version and exit");
 }
 
@@ -85,6 +87,16 @@ std::string explain(const bpo::error& problem, const bpo::options_description& a
                ? fmt::format("unknown option '{}'; try --help", unknown->get_option_name())
                : fmt::format("unknown option '{}'; did you mean '{}'?", unknown->get_option_name(),
                              meant);
+}
+
+/// The bounds are in the program alone, so that there is one place for them.
+std::string what_options_accept() {
+    std::string text = "\n# What each option accepts:\n";
+    for (const config::option& known : config::options()) {
+        text += fmt::format("#   {:<34} {}\n", fmt::format("{}.{}", known.section, known.name),
+                            known.accepts);
+    }
+    return text;
 }
 
 configuration_source source_of(const bpo::variables_map& given) {
@@ -169,7 +181,7 @@ command_line read_command_line(int argc, char** argv) {
         return {};
     }
     if (given.contains("print-defaults")) {
-        std::cout << config::default_file();
+        std::cout << config::default_file() << what_options_accept();
         return {};
     }
     if (given.contains("fleet") && !given.contains("check")) {

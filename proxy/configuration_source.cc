@@ -4,6 +4,7 @@
 
 #include "config/load.hh"
 #include "config/options.hh"
+#include "config/proxies.hh"
 #include "proxy/access/roll.hh"
 #include "proxy/permission.hh"
 
@@ -52,6 +53,10 @@ std::expected<config::config, std::vector<std::string>> configuration_source::re
             return std::unexpected(std::vector{
                 fmt::format("--{}: {} (accepted: {})", name, set.error(), known.accepts)});
         }
+    }
+    // The file alone was looked at when it was read.
+    if (const auto problem = config::unreachable_by_proxies(settings)) {
+        return std::unexpected(std::vector{fmt::format("--address: {}", *problem)});
     }
     settings.http.is_chosen = http_port.has_value();
     if (no_protected_mode) {

@@ -568,11 +568,11 @@ void session::run_here(const command_spec& spec, const protocol::request& reques
     if (spec.flags & flag_admin) [[unlikely]] {
         audit(*this, spec, request);
     }
-    if (spec.on_client) {
+    if (spec.may_wait && spec.may_wait(*this, request)) {
+        run_slowly(&spec, request, slow_command::way::in_time);
+    } else if (spec.on_client) {
         _batch_time.reset();  // it may look at the clock itself
         spec.on_client(*this, request);
-    } else if (spec.may_wait && spec.may_wait(*this, request)) {
-        run_slowly(&spec, request, slow_command::way::in_time);
     } else if (spec.on_keys) {
         run_keys(spec, request);
     } else {

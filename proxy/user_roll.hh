@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "proxy/access/user.hh"
+#include "proxy/login_failures.hh"
 
 namespace lockkeeper::proxy {
 
@@ -85,6 +86,7 @@ public:
     void note(denial what);
     const std::deque<denial>& denials() const { return _denials; }
     void forget_denials() { _denials.clear(); }
+    login_failures failures{};
 
     ss::future<> stop() { return ss::make_ready_future<>(); }
 

@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 #include <seastar/core/coroutine.hh>
+#include <seastar/core/sleep.hh>
 #include <seastar/util/log.hh>
 
 #include "protocol/text.hh"
@@ -71,6 +72,26 @@ void select(client& who, const request& args) {
     who.reply.ok();
 }
 
+bool fails_too_often(const client& who) {
+    return who.all.users.local().failures.are_too_many(
+        who.address(), who.all.settings.limits.failed_logins_per_address, ss::lowres_clock::now());
+}
+
+/// Counts it for the address, and tells when the answers begin to be late.
+void note_failure(client& who) {
+    const uint32_t most = who.all.settings.limits.failed_logins_per_address;
+    const uint32_t failures =
+        who.all.users.local().failures.note(who.address(), ss::lowres_clock::now());
+    if (most > 0 && failures == most) {
+        log.log(ss::log_level::warn, seldom(),
+                "{}: {} wrong passwords within a minute, answers to further ones are late",
+                who.address(), failures);
+    }
+    if (who.holds_turns && fails_too_often(who)) {
+        who.closing = true;  // others would have to wait with it
+    }
+}
+
 /// Logs in, or says why not. Who guesses too often is no client. `command` is how it was tried.
 bool log_in(client& who, std::string_view name, std::string_view password,
             std::string_view command) {
@@ -88,6 +109,7 @@ bool log_in(client& who, std::string_view name, std::string_view password,
         }
         who.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
         ++who.failed_logins;
+        note_failure(who);
         const uint32_t most = who.all.settings.limits.failed_logins;
         if (most > 0 && who.failed_logins >= most) {
             log.log(
@@ -190,16 +212,55 @@ void hello(client& who, const request& args) {
     describe_server(who);
 }
 
+/// From an address with too many wrong passwords; they are told so a second late. A right one is
+/// answered at once, for others may be at that address too.
+bool may_be_late(client& who, const request& args) {
+    const bool has_password = args.size() > 2 || protocol::equals_ignoring_case(args[0], "auth");
+    return has_password && fails_too_often(who);
+}
+
+template <void (*Command)(client&, const request&)>
+ss::future<> answer_late(client& who, owned_request args) {
+    constexpr std::chrono::seconds late{1};
+    const auto views = args.views();
+    const size_t mark = who.output.size();
+    const uint32_t failed = who.failed_logins;
+    Command(who, request{views});
+    if (who.failed_logins == failed || who.holds_turns) {
+        co_return;
+    }
+    const std::string answer(who.output.view().substr(mark));
+    who.output.truncate(mark);
+    try {
+        co_await ss::sleep_abortable<ss::lowres_clock>(late, who.gone);
+    } catch (const ss::sleep_aborted&) {
+        // Nobody is there to be told.
+    }
+    who.output.append(answer);
+}
+
 constexpr uint16_t greeting = flag_noscript | flag_loading | flag_stale | flag_fast;
 
 constexpr command_spec table[] = {
-    {.name = "auth", .least = 2, .most = -1, .flags = greeting | flag_no_auth, .on_client = auth},
+    {.name = "auth",
+     .least = 2,
+     .most = -1,
+     .flags = greeting | flag_no_auth,
+     .on_client = auth,
+     .in_time = answer_late<auth>,
+     .may_wait = may_be_late},
     {.name = "echo",
      .least = 2,
      .most = 2,
      .flags = flag_fast | flag_loading | flag_stale,
      .on_client = echo},
-    {.name = "hello", .least = 1, .most = -1, .flags = greeting | flag_no_auth, .on_client = hello},
+    {.name = "hello",
+     .least = 1,
+     .most = -1,
+     .flags = greeting | flag_no_auth,
+     .on_client = hello,
+     .in_time = answer_late<hello>,
+     .may_wait = may_be_late},
     {.name = "ping",
      .least = 1,
      .most = -1,

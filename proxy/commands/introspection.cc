@@ -38,6 +38,11 @@ struct totals {
     lock_report lock_traffic;
     fleet_report masters;
     std::array<uint64_t, 64> keys_by_database{};
+    struct ending {
+        uint64_t keys = 0;
+        double left_ms = 0;  ///< of all of them together
+    };
+    std::array<ending, 64> ends_by_database{};
     uint64_t clients = 0;
     uint64_t blocked = 0;
     uint64_t tracking = 0;
@@ -58,6 +63,8 @@ totals add(totals sum, const totals& more) {
     sum.locks.expired += more.locks.expired;
     for (size_t i = 0; i < sum.keys_by_database.size(); ++i) {
         sum.keys_by_database[i] += more.keys_by_database[i];
+        sum.ends_by_database[i].keys += more.ends_by_database[i].keys;
+        sum.ends_by_database[i].left_ms += more.ends_by_database[i].left_ms;
     }
     sum.clients += more.clients;
     sum.blocked += more.blocked;
@@ -80,9 +87,15 @@ ss::future<totals> collect(client& who) {
             here.counted = core.counted;
             auto& locks = all.locks.local();
             here.locks = locks.table().stats();
+            const auto now = shards::read_clock();
             for (uint32_t database = 0; database < shards::lock_table_options{}.databases;
                  ++database) {
                 here.keys_by_database[database] = locks.table().size(database);
+                const auto ends = locks.table().ends(database, now);
+                here.ends_by_database[database] = {
+                    ends.keys,
+                    static_cast<double>(ends.keys) *
+                        std::chrono::duration<double, std::milli>(ends.mean_left).count()};
             }
             here.clients = core.size();
             core.for_each([&here](const client& one) {
@@ -124,10 +137,11 @@ std::string info_server(const client& who, const totals&) {
         "port:{}\r\nserver_time_usec:"
         "{}\r\n"
         "uptime_in_seconds:{}\r\nuptime_in_days:{}\r\nlockkeeper_version:{}\r\nlockkeeper_store:"
-        "embedded\r\n"
+        "{}\r\n"
         "lockkeeper_cores:{}\r\n",
         who.all.settings.server.redis_version, getpid(), run_id(), who.all.settings.server.port,
-        wall_clock_ms() * 1000, uptime, uptime / 86'400, version, ss::smp::count);
+        wall_clock_ms() * 1000, uptime, uptime / 86'400, version,
+        who.all.settings.stripes.empty() ? "embedded" : "masters", ss::smp::count);
 }
 
 std::string info_clients(const client& who, const totals& all) {
@@ -165,7 +179,7 @@ std::string info_stats(const client&, const totals& all) {
         "\r\n"
         "total_net_output_bytes:{}\r\nrejected_connections:{}\r\nexpired_keys:{}\r\nevicted_keys:"
         "0\r\n"
-        "keyspace_hits:0\r\nkeyspace_misses:0\r\npubsub_channels:{}\r\npubsub_patterns:{}\r\n"
+        "pubsub_channels:{}\r\npubsub_patterns:{}\r\n"
         "pubsubshard_channels:{}\r\ntotal_error_replies:{}\r\n",
         all.counted.connections, all.counted.commands, all.counted.bytes_in, all.counted.bytes_out,
         all.counted.connections_refused, all.locks.expired, all.channels, all.patterns,
@@ -208,7 +222,10 @@ std::string info_keyspace(const client&, const totals& all) {
     std::string text;
     for (size_t i = 0; i < all.keys_by_database.size(); ++i) {
         if (all.keys_by_database[i] > 0) {
-            text += fmt::format("db{}:keys={},expires=0,avg_ttl=0\r\n", i, all.keys_by_database[i]);
+            const auto& [ends, left_ms] = all.ends_by_database[i];
+            text += fmt::format(
+                "db{}:keys={},expires={},avg_ttl={}\r\n", i, all.keys_by_database[i], ends,
+                static_cast<uint64_t>(ends > 0 ? left_ms / static_cast<double>(ends) : 0));
         }
     }
     return text;
@@ -323,7 +340,8 @@ void config_command(client& who, const request& args) {
         reply_wrong_arity(who.reply, "config|set");
     } else if (equals_ignoring_case(args[1], "set")) {
         who.reply.error(
-            "ERR CONFIG SET is not supported: change the configuration file and restart");
+            "ERR CONFIG SET is not supported: change the configuration file, then reload it with "
+            "LK.RELOAD or SIGHUP");
     } else if (equals_ignoring_case(args[1], "resetstat") && args.size() == 2) {
         who.reply.ok();
     } else if (equals_ignoring_case(args[1], "help") && args.size() == 2) {

@@ -107,7 +107,7 @@ constexpr command_spec table[] = {
     {.name = "lk.proxies",
      .least = 1,
      .most = 1,
-     .flags = flag_native | flag_readonly,
+     .flags = flag_native | flag_admin | flag_noscript | flag_loading | flag_stale,
      .in_time = proxies},
 };
 

@@ -25,6 +25,8 @@ public:
     size_t size() const { return _slots.size(); }
     /// The next one; the heap must not be empty.
     Node& top() const { return *_slots[0].node; }
+    /// When one of them is due, by a number below size(): for a look at some of them.
+    instant when(size_t number) const { return _slots[number].when; }
 
     /// After it the next set() of a node that is not in the heap cannot throw.
     void reserve_one() { _slots.reserve_one(); }

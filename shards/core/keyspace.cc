@@ -271,6 +271,20 @@ size_t keyspace::size(uint32_t database) const {
     return held ? held->map.size() : 0;
 }
 
+endings keyspace::ends(uint32_t database, instant now) const {
+    constexpr size_t looked_at = 256;
+    const auto& held = _databases[database].held;
+    const size_t keys = held ? held->heap.size() : 0;
+    endings all{.keys = keys};
+    const size_t samples = std::min(keys, looked_at);
+    for (size_t i = 0; i < samples; ++i) {
+        // Spread over the heap: the next ones to end are in front.
+        const auto left = held->heap.when(i * keys / samples) - now;
+        all.mean_left += std::max(left, left.zero()) / static_cast<int64_t>(samples);
+    }
+    return all;
+}
+
 size_t keyspace::flush(uint32_t number) {
     database& flushed = _databases[number];
     const size_t keys = size(number);

@@ -138,6 +138,7 @@ public:
     void for_each(const std::function<void(lock_entry&)>& visit) const;
     uint64_t scan(const scan_request& request, instant now, const scan_visitor& visit) const;
     size_t size(uint32_t database) const;
+    endings ends(uint32_t database, instant now) const;
     size_t flush(uint32_t database);
 
     std::optional<instant> next_expiry() const;

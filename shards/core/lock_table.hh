@@ -210,6 +210,8 @@ public:
     }
     /// Counts entries that have expired and are not removed yet, as DBSIZE does.
     size_t size(uint32_t database) const { return _keys.size(database); }
+    /// Which of them end by themselves, and when.
+    endings ends(uint32_t database, instant now) const { return _keys.ends(database, now); }
     /// Takes effect at once; the memory returns with the next calls of expire_due. Tells how many
     /// keys went.
     size_t flush(uint32_t database) { return _keys.flush(database); }

@@ -205,6 +205,13 @@ struct expire_progress {
     bool more = false;  ///< the budget ended before the work did
 };
 
+/// Keys of a database that end by themselves.
+struct endings {
+    size_t keys = 0;
+    /// What is left to them, on average over some of them.
+    std::chrono::nanoseconds mean_left{0};
+};
+
 struct table_stats {
     uint64_t keys = 0;
     uint64_t keys_with_expiry = 0;

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 import unittest
 
 from support import Client, Error, Lockkeeper, main
@@ -32,6 +33,38 @@ users:
   - name: gone
     rules: 'off nopass +@all'
 """
+
+
+class Guessing(unittest.TestCase):
+    def test_answers_to_an_address_that_guesses_are_late(self):
+        config = USERS + "limits: {failed_logins: 0, failed_logins_per_address: 3}\n"
+        with Lockkeeper(cores=1, config=config) as server:
+            for _ in range(3):
+                with Client(server.port) as client:
+                    self.assertEqual(client.call("AUTH", "root", "guess"), WRONGPASS)
+            for command in (["AUTH", "root", "guess"], ["HELLO", 3, "AUTH", "root", "guess"]):
+                with Client(server.port) as client:
+                    began = time.monotonic()
+                    client.send(*command)
+                    client.send("GET", "k")
+                    self.assertEqual(client.read(), WRONGPASS)
+                    self.assertGreater(time.monotonic() - began, 0.9)
+                    self.assertEqual(client.read(), NOAUTH)
+                    # Who knows it is let in.
+                    self.assertEqual(client.call("AUTH", "root", "canary-4711"), "OK")
+                    self.assertEqual(client.call("HELLO", 2, "AUTH", "worker", "canary-4711")[1], b"redis")
+            # Nobody waits while others have to; a transaction has the turns of all.
+            with Client(server.port) as client:
+                self.assertEqual(client.call("AUTH", "root", "canary-4711"), "OK")
+                self.assertEqual(client.call("MULTI"), "OK")
+                self.assertEqual(client.call("AUTH", "root", "guess"), "QUEUED")
+                client.send("EXEC")
+                self.assertNotIn(b"+", client.read_all())
+            self.assertIn("access - 127.0.0.1: 3 wrong passwords within a minute, answers to further ones are late",
+                          server.output())
+            # A client that leaves leaves nothing behind; nor does a stop wait for it.
+            with Client(server.port) as client:
+                client.send("AUTH", "root", "guess")
 
 
 class Users(unittest.TestCase):
@@ -191,7 +224,9 @@ class Users(unittest.TestCase):
         self.assertIn(b"lock", root.call("ACL", "CAT"))
         self.assertIn(b"lk.acquire", root.call("ACL", "CAT", "lock"))
         self.assertEqual(root.call("ACL", "CAT", "nope"), Error("ERR Unknown category 'nope'"))
-        self.assertIn(b"lk.break", root.call("COMMAND", "LIST", "FILTERBY", "ACLCAT", "admin"))
+        admins = root.call("COMMAND", "LIST", "FILTERBY", "ACLCAT", "admin")
+        for name in (b"lk.break", b"lk.lint", b"lk.proxies", b"lk.reload", b"lk.slowlog", b"lk.stripes"):
+            self.assertIn(name, admins)
         self.assertIn("@read", root.call("COMMAND", "INFO", "get")[0][6])
 
     def test_passwords_are_drawn(self):

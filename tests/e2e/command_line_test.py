@@ -48,6 +48,22 @@ class CommandLine(unittest.TestCase):
         self.assertIn("not a whole number", self.refuses("--port", "x"))
         self.assertIn("no.such.address", self.refuses("--address", "no.such.address"))
 
+    def test_an_address_that_other_proxies_cannot_call_is_refused(self):
+        text = "stripes: [{name: a, masters: [redis://127.0.0.1:1]}]\nproxies: {secret: 0123456789abcdef%s}\n"
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(text % "")
+            file.flush()
+            self.assertEqual(run("--config", file.name, "--check").returncode, 0)
+            for address in ("0.0.0.0", "::"):
+                self.assertEqual(
+                    self.refuses("--config", file.name, "--check", "--address", address),
+                    f"lockkeeper: --address: 'proxies' needs 'advertise', as in 10.0.0.7:6380: nobody can reach us "
+                    f"at {address}\n")
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(text % ", advertise: 10.0.0.7:6380")
+            file.flush()
+            self.assertEqual(run("--config", file.name, "--check", "--address", "0.0.0.0").returncode, 0)
+
     def test_too_little_memory_says_how_much_is_needed(self):
         self.assertEqual(
             self.refuses("-c", "1", "-m", "1M"),

@@ -112,6 +112,42 @@ class Configuration(unittest.TestCase):
             if re.match(r"  \w", line) and "#" not in line:
                 self.assertRegex(line, r"^  (port|connect_timeout): ", "explain it")
 
+    def test_every_option_is_in_the_printed_defaults(self):
+        printed = run("--print-defaults").stdout
+        full = check("stripes: [{name: a, masters: [redis://h]}]\ntls: {port: 1, certificate: c, key: k}\n"
+                     "proxies: {secret: 0123456789abcdef, advertise: h:1, peers: [h:2], tls: true, tls_ca: f}\n"
+                     "policies: [{keys: a}]\ndata: redis://h\nlocks: [a]\n"
+                     "users: [{name: a, passwords: env:LOCKKEEPER_TEST, rules: +@all, connections: 1, rate: 1}]\n",
+                     {"LOCKKEEPER_TEST": "a secret"})[1]
+        section, seen = None, 0
+        for line in full.splitlines()[1:]:
+            name = re.match(r"( *)(?:- )?([a-z_]+):(?: |$)", line)
+            if not name:
+                continue
+            if not name.group(1):
+                section = name.group(2)
+            block = re.search(rf"^(?:# )?{section}:.*\n((?:#? .*\n|#\n)*)", printed, re.M)
+            self.assertTrue(block, section)
+            seen += 1
+            if name.group(1):
+                self.assertRegex(block.group(1), rf"(?m)^#? +(?:- )?{name.group(2)}:|, {name.group(2)}:", section)
+        self.assertGreater(seen, 90)
+
+    def test_what_an_option_accepts_is_printed(self):
+        told = dict(re.findall(r"^#   (\w+\.\w+) +(.+)$", run("--print-defaults").stdout.split("accepts:\n")[1], re.M))
+        self.assertEqual(told["server.port"], "1 to 65535")
+        self.assertEqual(told["masters.admission"], "automatic, strict or quick")
+        # All of them, and in the words of a refusal.
+        section = None
+        for line in check("")[1].splitlines()[1:]:
+            name, value = line.strip().split(":", 1)
+            section = section if value else name
+            if value:
+                accepted = told.pop(f"{section}.{name}")
+                said = check(f"{section}: {{{name}: [1]}}\n")[2] if name in ("port", "locks", "fences") else accepted
+                self.assertIn(accepted, said)
+        self.assertEqual(told, {})
+
     def test_every_example_is_good(self):
         names = sorted(glob.glob(os.path.join(EXAMPLES, "*.yaml")))
         self.assertEqual([os.path.basename(name) for name in names],

@@ -77,6 +77,10 @@ class OverTls(unittest.TestCase):
         masters = self.masters(1, self.misnamed)
         self.expect_no_vote(self.proxy(masters, self.ours.certificate), masters, b"certificate", b"name", b"tls")
 
+    def test_a_master_with_an_expired_certificate_does_not_vote(self):
+        masters = self.masters(1, self.ours.sign("ended", "DNS:localhost", expired=True))
+        self.expect_no_vote(self.proxy(masters, self.ours.certificate), masters, b"certificate", b"expired", b"tls")
+
     def test_plain_words_to_a_tls_port_get_no_vote(self):
         masters = self.masters(1)
         proxy = self.proxy(masters, self.ours.certificate, scheme="redis")

@@ -1,6 +1,7 @@
 """`cmake --install`: everything is in its place, and fits together."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -50,6 +51,15 @@ class Install(unittest.TestCase):
                     capture_output=True, text=True, timeout=PATIENCE,
                 )
                 self.assertEqual(check.returncode, 0, check.stderr)
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze")
+    def test_the_unit_exposes_little(self):
+        self.install("/usr/local")
+        unit = self.path("/usr/local/lib/systemd/system/lockkeeper.service")
+        rated = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--threshold=20", "--no-pager", unit],
+                               capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(rated.returncode, 0, rated.stdout + rated.stderr)
+        self.assertIn("\nLimitCORE=0\n", self.read("/usr/local/lib/systemd/system/lockkeeper.service"))
 
     def test_a_second_install_keeps_the_configuration_of_the_administrator(self):
         self.install("/usr/local")

@@ -4,7 +4,7 @@ import re
 import time
 import unittest
 
-from support import Client, Error, Lockkeeper, Redis, encode, main
+from support import Client, Error, Lockkeeper, Redis, encode, main, stripe_of
 
 CLUSTER_OFF = Error("ERR This instance has cluster support disabled")
 
@@ -195,6 +195,30 @@ class Info(WithServer):
             self.assertEqual(re.findall(rb"# (\w+)\r\n", b), re.findall(rb"# (\w+)\r\n", a) + [b"Locks", b"Fleet"])
             for line in b.split(b"\r\n"):
                 self.assertRegex(line, rb"^(# \w+|[a-z_0-9]+:.*|)$")
+
+    def test_keys_that_end_are_counted_with_the_time_that_is_left_to_them(self):
+        client = self.client()
+        client.call("SELECT", 5)
+        # Keys of both cores, and more than are looked at.
+        for i in range(1000):
+            self.assertEqual(client.call("SET", f"ends-{i}", "v", "EX", 1000 if i % 2 else 3000), "OK")
+        for i in range(10):
+            self.assertEqual(client.call("SET", f"stays-{i}", "v"), "OK")
+        told = re.search(rb"db5:keys=1010,expires=1000,avg_ttl=(\d+)\r\n", client.call("INFO", "keyspace"))
+        self.assertTrue(told)
+        self.assertGreater(int(told.group(1)), 1_200_000)
+        self.assertLess(int(told.group(1)), 2_800_000)
+        client.call("FLUSHDB")
+        self.assertNotIn(b"db5", client.call("INFO", "keyspace"))
+
+    def test_where_locks_are_is_told(self):
+        self.assertEqual(fields(self.client().call("INFO"))["lockkeeper_store"], "embedded")
+        with Redis() as master, Lockkeeper(cores=1, config=stripe_of([master])) as server:
+            with Client(server.port) as client:
+                self.assertEqual(fields(client.call("INFO"))["lockkeeper_store"], "masters")
+
+    def test_what_is_not_counted_is_not_told(self):
+        self.assertNotIn(b"keyspace_hits", self.client().call("INFO", "everything"))
 
     def test_blocked_clients_count_once(self):
         waiter, client = self.client(), self.client()
@@ -440,7 +464,9 @@ class TheRest(WithServer):
         self.assertEqual(list(client.call("CONFIG", "GET", "max*", "port")),
                          [b"maxclients", b"maxmemory", b"maxmemory-policy", b"port"])
         self.assertEqual(self.client().call("CONFIG", "GET", "DATABASES"), [b"databases", b"16"])
-        self.assertIsInstance(client.call("CONFIG", "SET", "save", "x"), Error)
+        self.assertEqual(client.call("CONFIG", "SET", "save", "x"),
+                         Error("ERR CONFIG SET is not supported: change the configuration file, then reload it with "
+                               "LK.RELOAD or SIGHUP"))
 
     def test_role_and_time(self):
         client = self.client()

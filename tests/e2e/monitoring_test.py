@@ -71,27 +71,5 @@ class Monitoring(unittest.TestCase):
                 self.assertTrue(panel["description"] and panel["targets"], panel["title"])
 
 
-class Kubernetes(unittest.TestCase):
-    def test_the_configuration_in_the_manifest_is_good(self):
-        """It names hosts that are not here; to be read it needs no network."""
-        import subprocess
-        import tempfile
-        text = read("kubernetes", "lockkeeper.yaml")
-        block = re.search(r"  lockkeeper\.yaml: \|\n((?:    .*\n|\n)+)", text).group(1)
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write(re.sub(r"^    ", "", block, flags=re.M))
-            file.flush()
-            checked = subprocess.run([os.environ["LOCKKEEPER"], "--config", file.name, "--check"], capture_output=True,
-                                     text=True, timeout=60)
-        self.assertEqual(checked.returncode, 0, checked.stderr)
-        self.assertIn("redis-2.redis", checked.stdout)
-
-    def test_probes_ask_what_there_is(self):
-        text = read("kubernetes", "lockkeeper.yaml")
-        self.assertEqual(re.findall(r"path: (/\w+)", text), ["/healthz", "/readyz"])
-        for kind in ("Deployment", "Service", "PodDisruptionBudget", "ConfigMap"):
-            self.assertIn(f"kind: {kind}\n", text)
-
-
 if __name__ == "__main__":
     main()

@@ -46,6 +46,33 @@ BOOST_AUTO_TEST_CASE(an_address_and_peers_are_read) {
     BOOST_TEST(show_endpoint(loaded->proxies->peers[1]) == "[::1]:2");
 }
 
+BOOST_AUTO_TEST_CASE(the_own_address_may_come_from_the_environment) {
+    const auto advertised = [](const char* value, std::string_view reference) {
+        setenv("LOCKKEEPER_TEST_POD", value, 1);
+        const auto loaded = parse(
+            std::string(stripes) + with("advertise: 'env:" + std::string(reference) + "'"), "f");
+        BOOST_REQUIRE(loaded.has_value());
+        return show_endpoint(*loaded->proxies->advertise);
+    };
+    BOOST_TEST(advertised("10.1.2.3:7000", "LOCKKEEPER_TEST_POD") == "10.1.2.3:7000");
+    BOOST_TEST(advertised("10.1.2.3", "LOCKKEEPER_TEST_POD:6380") == "10.1.2.3:6380");
+    BOOST_TEST(advertised("fd00::7", "LOCKKEEPER_TEST_POD:6380") == "[fd00::7]:6380");
+    BOOST_TEST(advertised("[fd00::7]", "LOCKKEEPER_TEST_POD:6380") == "[fd00::7]:6380");
+
+    BOOST_TEST(mistake_in(with("advertise: 'env:LOCKKEEPER_TEST_NONE:6380'")) ==
+               "f.yaml:2:48: 'advertise': the environment has no 'LOCKKEEPER_TEST_NONE', or an "
+               "empty one");
+    setenv("LOCKKEEPER_TEST_POD", "10.1.2.3", 1);
+    BOOST_TEST(mistake_in(with("advertise: 'env:LOCKKEEPER_TEST_POD'")) ==
+               "f.yaml:2:48: 'advertise': env:LOCKKEEPER_TEST_POD does not make host:port, as in "
+               "10.0.0.7:6380; env:NAME stands for both, env:NAME:6380 for the host");
+    BOOST_TEST(mistake_in(with("advertise: 'env:LOCKKEEPER_TEST_POD:x'"))
+                   .contains("env:LOCKKEEPER_TEST_POD:x does not make host:port"));
+    // Those of others are the same for everybody.
+    BOOST_TEST(mistake_in(with("peers: ['env:LOCKKEEPER_TEST_POD:6380']"))
+                   .contains("'peers' needs the form host:port"));
+}
+
 BOOST_AUTO_TEST_CASE(links_may_be_encrypted) {
     const std::string tls = "tls: {port: 7443, certificate: c, key: k}\n";
     const auto loaded = parse(std::string(stripes) + tls + with("tls: true, tls_ca: /a b"), "f");

@@ -104,6 +104,21 @@ BOOST_AUTO_TEST_CASE(a_changed_expiry_moves_the_next_one) {
     BOOST_TEST(!keys.next_expiry().has_value());
 }
 
+BOOST_AUTO_TEST_CASE(keys_that_end_are_counted_by_database_with_what_is_left_to_them) {
+    keyspace keys({});
+    BOOST_TEST(keys.ends(0, start).keys == 0U);
+    create(keys, "stays").value();
+    for (int i = 1; i <= 1'000; ++i) {
+        create(keys, std::to_string(i), ends(start + i * 1s)).value();
+    }
+    BOOST_TEST(keys.ends(0, start).keys == 1'000U);
+    BOOST_TEST((keys.ends(0, start).mean_left > 400s));
+    BOOST_TEST((keys.ends(0, start).mean_left < 600s));
+    // What has ended and is not removed yet has nothing left.
+    BOOST_TEST((keys.ends(0, start + 1h).mean_left == 0s));
+    BOOST_TEST(keys.ends(1, start).keys == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(databases_do_not_see_each_other) {
     keyspace keys({});
     create(keys, "k", expiry_change::never(), start, 0).value();

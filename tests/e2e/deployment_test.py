@@ -1,0 +1,124 @@
+"""What is shipped to run it somewhere: the image's health check, and manifests that fit their configuration."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+from support import PATIENCE, Lockkeeper, free_port, lockkeeper_binary, main
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+USERS = "users: [{name: app, passwords: env:LOCKKEEPER_TEST_PASSWORD, rules: '~* +@all'}]\n"
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def health_checks():
+    """As they are written down, the Dockerfile's and the one for people."""
+    command = re.search(r"^HEALTHCHECK .*\\\n +CMD (\[.*\])$", read("Dockerfile"), re.M).group(1)
+    script = re.search(r"^ {4}bash -c '([^']*PING[^']*)'$", read("docs", "operations.md"), re.M).group(1)
+    return json.loads(command), ["bash", "-c", script]
+
+
+class HealthCheck(unittest.TestCase):
+    def setUp(self):
+        os.environ["LOCKKEEPER_TEST_PASSWORD"] = "a password"
+
+    def is_healthy(self, check, port):
+        script = check[-1].replace("/6380 ", f"/{port} ")
+        self.assertNotEqual(script, check[-1])
+        return subprocess.run([*check[:-1], script], capture_output=True, timeout=PATIENCE).returncode == 0
+
+    def test_a_server_is_healthy_with_users_and_without(self):
+        for config in ("", USERS):
+            with Lockkeeper(cores=1, config=config) as server:
+                for check in health_checks():
+                    self.assertTrue(self.is_healthy(check, server.port), (config, check))
+
+    def test_where_nobody_is_nobody_is_healthy(self):
+        for check in health_checks():
+            self.assertFalse(self.is_healthy(check, free_port()), check)
+
+
+class Kubernetes(unittest.TestCase):
+    def configuration_of_the_manifest(self):
+        text = read("docs", "kubernetes", "lockkeeper.yaml")
+        block = re.search(r"  lockkeeper\.yaml: \|\n((?:    .*\n|\n)+)", text).group(1)
+        return re.sub(r"^    ", "", block, flags=re.M)
+
+    def in_effect(self, text):
+        """What --check prints of it, with secrets that are there."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in set(re.findall(r"file:/run/secrets/([\w/-]+)", text)):
+                path = os.path.join(folder, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w") as file:
+                    file.write("0123456789abcdef\n")
+            path = os.path.join(folder, "lockkeeper.yaml")
+            with open(path, "w") as file:
+                file.write(text.replace("file:/run/secrets/", f"file:{folder}/"))
+            said = subprocess.run([lockkeeper_binary(), "--config", path, "--check"], capture_output=True, text=True,
+                                  timeout=PATIENCE, env={**os.environ, "POD_IP": "10.1.2.3"})
+        self.assertEqual(said.returncode, 0, said.stderr)
+        return said.stdout
+
+    def option(self, printed, section, name):
+        block = re.search(rf"^{section}:\n((?:  .*\n)+)", printed, re.M).group(1)
+        return re.search(rf"^  {name}: ([^#\n]*?) *(?:#.*)?$", block, re.M).group(1)
+
+    def test_the_configuration_in_the_manifest_is_good(self):
+        printed = self.in_effect(self.configuration_of_the_manifest())
+        self.assertIn("redis-2.redis", printed)
+        self.assertIn("  advertise: 10.1.2.3:6380\n", printed)
+        self.assertEqual(re.findall(r"- name: '?(\w+)", printed.split("users:")[1]), ["admin", "application"])
+
+    def test_there_is_time_to_end(self):
+        manifest = read("docs", "kubernetes", "lockkeeper.yaml")
+        printed = self.in_effect(self.configuration_of_the_manifest())
+        delay, deadline = (int(self.option(printed, "shutdown", name).removesuffix("s")) for name in ("delay", "deadline"))
+        self.assertLess(delay + deadline, int(re.search(r"terminationGracePeriodSeconds: (\d+)", manifest).group(1)))
+        period, failures = re.search(r"/readyz.*\n +periodSeconds: (\d+)\n.*\n +failureThreshold: (\d+)", manifest).groups()
+        self.assertGreater(delay, int(period) * int(failures))
+
+    def test_what_the_configuration_refers_to_is_there(self):
+        manifest = read("docs", "kubernetes", "lockkeeper.yaml")
+        keys = set(re.findall(r"file:/run/secrets/lockkeeper/(\w+)", manifest))
+        self.assertEqual(keys, set(re.findall(r"--from-literal=(\w+)=", manifest)))
+        self.assertIn("{name: secrets, mountPath: /run/secrets/lockkeeper, readOnly: true}", manifest)
+        self.assertIn("{name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}", manifest)
+        for kind in ("Deployment", "Service", "PodDisruptionBudget", "ConfigMap", "NetworkPolicy"):
+            self.assertIn(f"kind: {kind}\n", manifest)
+
+    def test_probes_can_be_reached_from_outside(self):
+        """The kubelet asks at the pod's address: a port on loopback would never answer it."""
+        manifest = read("docs", "kubernetes", "lockkeeper.yaml")
+        self.assertEqual(re.findall(r"httpGet: \{path: (/\w+), port: http\}", manifest), ["/healthz", "/readyz"])
+        port = re.search(r"\{name: http, containerPort: (\d+)\}", manifest).group(1)
+        for text in (self.configuration_of_the_manifest(), read("config", "examples", "kubernetes.yaml")):
+            printed = self.in_effect(text)
+            self.assertIn(self.option(printed, "http", "address"), ("0.0.0.0", "'::'"))
+            self.assertEqual(self.option(printed, "http", "port"), port)
+
+
+class Compose(unittest.TestCase):
+    def test_its_configuration_is_good(self):
+        compose = read("compose.yaml")
+        block = re.search(r"^configs:\n  lockkeeper:\n    content: \|\n((?: {6}.*\n|\n)+)", compose, re.M).group(1)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(re.sub(r"^ {6}", "", block, flags=re.M))
+            file.flush()
+            said = subprocess.run([lockkeeper_binary(), "--config", file.name, "--check"], capture_output=True,
+                                  text=True, timeout=PATIENCE)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        masters = re.findall(r"redis://(master-\d)", said.stdout)
+        self.assertEqual(masters, re.findall(r"^  (master-\d):\n    <<: \*master", compose, re.M))
+        self.assertEqual(len(masters), 3)
+
+
+if __name__ == "__main__":
+    main()
