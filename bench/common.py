@@ -20,6 +20,14 @@ RELEASE_SHA = hashlib.sha1(RELEASE.encode()).hexdigest()
 NOISE = 0.15
 
 
+class Failed(Exception):
+    """It cannot be measured here; the text says why, in one line."""
+
+
+class Broken(Failed):
+    """Two clients were in a section of one key at once, or a fence did not grow."""
+
+
 def arguments(text):
     """A parser with what every benchmark takes; `text` is the module's docstring."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -54,6 +62,28 @@ def load(options, server, *words, patience=300):
         with open(options.json, "a") as file:
             file.write(done.stdout)
     return report
+
+
+def lockbench(options, servers, *words, processes=(), masters=(), patience=300):
+    """One verified run of lockbench on these servers; its report. Failed if it went wrong, Broken if a promise was."""
+    command = [options.lockbench, "--verify"]
+    for server in servers:
+        command += ["--server", f"127.0.0.1:{server.port}"]
+    for one in processes:
+        command += ["--server-pid", str(one.process.pid)]
+    for one in masters:
+        command += ["--master", f"127.0.0.1:{one.port}"]
+    try:
+        done = subprocess.run([*command, *map(str, words)], capture_output=True, text=True, timeout=patience)
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"lockbench is not done after {patience:.0f} s") from error
+    # A load that nobody got through is a result too.
+    why = " / ".join(done.stderr.strip().splitlines()[-2:])
+    if done.returncode == 3:
+        raise Broken(why)
+    if not done.stdout or done.returncode not in (0, 1):
+        raise Failed(f"lockbench ended with code {done.returncode}: {why}"[:300])
+    return json.loads(done.stdout)
 
 
 def keep(options, line):
