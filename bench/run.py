@@ -67,9 +67,9 @@ PARTS = [
          [SERVER, "--rounds", "2", "--seconds", "6"], [SERVER, "--seconds", "4", "--warmup", "1"], 700, setup=True),
     Part("scaling", "curves: waiters, keys, masters, cores, connections", "scaling.py", [SERVER, "--rounds", "2"],
          [SERVER, "--rounds", "1", "--seconds", "0.5"], 600),
-    Part("fleet", "locks on masters, with masters frozen", "fleet.py", [SERVER], [SERVER, "--rounds", "1"], 200, json=False),
+    Part("fleet", "locks on masters, with masters frozen", "fleet.py", [SERVER], [SERVER, "--rounds", "1"], 200),
     Part("proxies", "one hot key at three proxies of a fleet, beside one proxy", "proxies.py", [SERVER, "--rounds", "3"],
-         [SERVER, "--rounds", "1"], 150, json=False),
+         [SERVER, "--rounds", "1"], 150),
     Part("memory", "memory of locks, connections and waiters", "memory.py", [SERVER],
          [SERVER, "--locks", "200000", "--waiters", "5000"], 300),
     Part("parser", "parser: one core, bytes in memory", os.path.join(MICRO, "parser_bench"), limit=120, json=False),
@@ -78,9 +78,9 @@ PARTS = [
     Part("lock-table", "lock table: instructions to take and give back a lock, by callgrind", "instructions.py",
          [os.path.join(MICRO, "lock_table_bench")], [os.path.join(MICRO, "lock_table_bench"), "--many", "100000"], 400),
     Part("beside-redis", "server beside redis-server: redis-benchmark, 50 connections", "memtier/redis_benchmark.py",
-         [SERVER, "--rounds", "3"], [SERVER, "--rounds", "1", "--first"], 250, json=False),
+         [SERVER, "--rounds", "3"], [SERVER, "--rounds", "1", "--first"], 250),
     Part("memtier", "server beside redis-server: memtier_benchmark, 50 connections", "memtier/memtier.py",
-         [SERVER, "--seconds", "2"], [SERVER, "--rounds", "1", "--seconds", "1"], 250, json=False),
+         [SERVER, "--seconds", "2"], [SERVER, "--rounds", "1", "--seconds", "1"], 250),
 ]
 # Only by name: the peers have measured the same at 100 clients, or it takes long.
 MORE = [

@@ -10,6 +10,7 @@ import argparse
 import glob
 import json
 import os
+import statistics
 import sys
 
 import charts
@@ -86,20 +87,26 @@ def commands_seen(line):
     return line.get("commands_per_section", 0)
 
 
+def intrusions(lines, wanted):
+    """Of all rounds, noisy ones too; a dash if nobody looked."""
+    seen = [line["verify"]["intrusions"] for line in lines.of(**wanted) if line.get("verify", {}).get("on")]
+    return sum(seen) if seen else "-"
+
+
 def hot_key_table(lines, benchmark):
     names = charts.contenders(lines, benchmark)
     if not names:
         return
     yield ("| | Hand-offs/s (least to most) | Wait p50, p99, max (ms) | Jain | Starved 3 s | Commands at the store per section | CPU of all "
-           "servers per section (us) | Load (cores) | Rounds |")
-    yield "|---|---|---|---|---|---|---|---|---|"
+           "servers per section (us) | Load (cores) | Intrusions | Rounds |")
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     rows = []
     for name, title in names.items():
         chosen = {"benchmark": benchmark, "contender": name}
         try:
             rate = lines.figure(lambda line: line["hand_offs_per_s"], **chosen)
         except Missing as error:
-            rows.append((0, f"| {title} | {cell(error)} | | | | | | | |"))
+            rows.append((0, f"| {title} | {cell(error)} | | | | | | | | |"))
             continue
 
         def middle(value):
@@ -111,7 +118,7 @@ def hot_key_table(lines, benchmark):
         commands = middle(commands_seen)
         cpu = middle(lambda line: sum(one.get("cpu_us_per_section", 0) for one in line["servers"]))
         rows.append((-rate.median, f"| {title} | {show(rate)} | {waits}, {longest} | {middle(lambda line: line['jain'])} | "
-                     f"{starved} | {commands} | {cpu} | {middle(lambda line: line['generator_cpu_cores'])} | {rounds_of(rate)} |"))
+                     f"{starved} | {commands} | {cpu} | {middle(lambda line: line['generator_cpu_cores'])} | {intrusions(lines, chosen)} | {rounds_of(rate)} |"))
     for _, row in sorted(rows, key=lambda row: row[0]):
         yield row
 
@@ -120,8 +127,8 @@ def unmodified_table(lines):
     chosen = lines.of(benchmark="unmodified")
     if not chosen:
         return
-    yield "| Library | On | Starved 3 s | Hand-offs/s | p99 (ms) | Jain | Redis commands/s | per section | Load (cores) | Rounds |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    yield "| Library | On | Starved 3 s | Hand-offs/s | p99 (ms) | Jain | Redis commands/s | per section | Load (cores) | Intrusions | Rounds |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for library, place in dict.fromkeys((line["library"], line["place"]) for line in chosen):
         wanted = {"benchmark": "unmodified", "library": library, "place": place}
 
@@ -132,7 +139,76 @@ def unmodified_table(lines):
         yield (f"| {library} | {place} | {show(starved)} | {middle(lambda line: line['hand_offs_per_s'])} | "
                f"{middle(lambda line: line['wait_us']['p99'] / 1e3)} | {middle(lambda line: line['jain'])} | "
                f"{middle(lambda line: line['redis_commands_per_s'])} | {middle(lambda line: line['redis_commands_per_section'])} | "
-               f"{middle(lambda line: line['generator_cpu_cores'])} | {rounds_of(starved)} |")
+               f"{middle(lambda line: line['generator_cpu_cores'])} | {intrusions(lines, wanted)} | {rounds_of(starved)} |")
+
+
+# What the groups of fleet and proxies are, and which figure counts; the first contender is the yardstick.
+GROUPS = {
+    ("fleet", "hot"): ("one hot key, 100 clients", "hand_offs_per_s"),
+    ("fleet", "five"): ("keys of their own, 200 clients, five masters", "sections_per_s"),
+    ("fleet", "one"): ("keys of their own, 200 clients, one master", "sections_per_s"),
+    ("fleet", "frozen"): ("keys of their own, 50 clients, masters frozen", "sections_per_s"),
+    ("proxies", "hot"): ("one hot key, 99 clients", "hand_offs_per_s"),
+}
+
+
+def groups_table(lines, benchmark):
+    head = ["| What | Who | A second (least to most) | Ratio to the first | Wait p50, p99, max (ms) | Commands at the stores per section "
+            "| Intrusions | Rounds |", "|---|---|---|---|---|---|---|---|"]
+    for (of, group), (title, name) in GROUPS.items():
+        first = None
+        for contender in dict.fromkeys(line["contender"] for line in lines.of(benchmark=benchmark, group=group)
+                                       if of == benchmark and name in line):
+            wanted = {"benchmark": benchmark, "group": group, "contender": contender}
+            first = first or wanted
+            rate = lines.figure(lambda line: line[name], **wanted)
+            waits = ", ".join(number(lines.figure(lambda line, one=share: line["wait_us"][one] / 1e3, **wanted).median)
+                              for share in ("p50", "p99", "max"))
+            spent = [line["store_commands_per_section"] for line in lines.of(**wanted) if line.get("store_commands_per_section")]
+            try:
+                ratio = number(lines.ratio(lambda line: line[name], wanted, first).median) if wanted != first else ""
+            except Missing:
+                ratio = "-"
+            yield from head
+            head = []
+            yield (f"| {title} | {contender} | {show(rate)} | {ratio} | {waits} | {number(statistics.median(spent)) if spent else ''} | "
+                   f"{intrusions(lines, wanted)} | {rounds_of(rate)} |")
+
+
+def fleet_words(lines):
+    try:
+        error, again = (lines.figure(lambda line, one=name: line[one], benchmark="fleet", group="frozen", contender="three of five")
+                        for name in ("error_ms", "again_ms"))
+    except Missing:
+        return
+    yield (f"With three of the five masters frozen an error takes {show(error)} ms, and a lock is given again {show(again)} ms after "
+           "they are back.")
+
+
+def proxies_words(lines):
+    try:
+        order = lines.figure(lambda line: line["order"]["inversions"], benchmark="proxies", group="once", contender="three proxies")
+    except Missing:
+        return
+    yield (f"Once all clients stood in line at three proxies, {number(order.most)} pairs of them were served in another order than "
+           "that of their arrival.")
+
+
+def beside_table(lines):
+    rows = dict.fromkeys((line["benchmark"], line["group"]) for one in ("beside-redis", "memtier") for line in lines.of(benchmark=one))
+    if not rows:
+        return
+    yield "| Load | Commands | redis-server, commands/s | Lockkeeper, commands/s | Ratio (least to most) | Rounds |"
+    yield "|---|---|---|---|---|---|"
+    for benchmark, group in rows:
+        ours, theirs = ({"benchmark": benchmark, "group": group, "contender": one} for one in ("Lockkeeper", "redis-server"))
+        try:
+            mine, its = (lines.figure(lambda line: line["commands_per_s"], **one) for one in (ours, theirs))
+            ratio = lines.ratio(lambda line: line["commands_per_s"], ours, theirs)
+        except Missing:
+            continue
+        load = "redis-benchmark" if benchmark == "beside-redis" else "memtier_benchmark"
+        yield f"| {load} | {group} | {number(its.median)} | {number(mine.median)} | {show(ratio)} | {rounds_of(ratio)} |"
 
 
 def memory_table(lines):
@@ -212,6 +288,9 @@ def write(folder, out):
     if "uncontended.svg" in drawn:
         print("## Locks that nobody else wants\n", file=out)
         chart("uncontended.svg")
+    part("Locks on masters", groups_table(lines, "fleet"), fleet_words(lines))
+    part("Three proxies", groups_table(lines, "proxies"), proxies_words(lines))
+    part("Beside Redis, under loads that everybody has", beside_table(lines))
     if any(name.startswith("scaling") for name in drawn):
         print("## Curves\n", file=out)
         chart(*(name for name in drawn if name.startswith("scaling")))

@@ -68,18 +68,19 @@ class Lines:
         rounds = self.rounds(**wanted)
         return figure_of([(value(line), line.get("noisy", False)) for line in rounds.values()])
 
-    def ratio(self, value, mine, theirs, other_value=None):
+    def ratio(self, value, mine, theirs):
         """`value` of one contender by that of another, within rounds. `mine`, `theirs`: what their lines have."""
-        ours, other = self.rounds(**mine), self.rounds(**theirs)
-        pairs = []
-        for number in sorted(ours.keys() & other.keys()):
-            below = (other_value or value)(other[number])
-            if below:
-                pairs.append((value(ours[number]) / below,
-                              ours[number].get("noisy", False) or other[number].get("noisy", False)))
+        pairs = [(ours / other, noisy) for ours, other, noisy in self.pairs(value, mine, theirs) if other]
         if not pairs:
             raise Missing("no round has both")
         return figure_of(pairs)
+
+    def pairs(self, value, mine, theirs):
+        """(`value` of one contender, of the other, is it noisy), for each round that has both."""
+        ours, other = self.rounds(**mine), self.rounds(**theirs)
+        return [(value(ours[number]), value(other[number]),
+                 ours[number].get("noisy", False) or other[number].get("noisy", False))
+                for number in sorted(ours.keys() & other.keys())]
 
     def versions(self):
         found = []
