@@ -211,6 +211,23 @@ def beside_table(lines):
         yield f"| {load} | {group} | {number(its.median)} | {number(mine.median)} | {show(ratio)} | {rounds_of(ratio)} |"
 
 
+def master_table(lines):
+    rows = dict.fromkeys(line["group"] for line in lines.of(benchmark="master"))
+    if not rows:
+        return
+    yield "| One connection | Requests/s (least to most) | redis-benchmark | Ratio | CPU a request (us), and of redis-benchmark |"
+    yield "|---|---|---|---|---|"
+    for group in rows:
+        ours, theirs = ({"benchmark": "master", "group": group, "contender": one} for one in ("Lockkeeper", "redis-benchmark"))
+        try:
+            mine, its = (lines.figure(lambda line: line["commands_per_s"], **one) for one in (ours, theirs))
+            ratio = lines.ratio(lambda line: line["commands_per_s"], ours, theirs)
+            cpu = ", ".join(number(lines.figure(lambda line: line["cpu_us"], **one).median) for one in (ours, theirs))
+        except Missing:
+            continue
+        yield f"| {group} | {show(mine)} | {number(its.median)} | {show(ratio)} | {cpu} |"
+
+
 def memory_table(lines):
     chosen = lines.of(benchmark="memory")
     if not chosen:
@@ -226,11 +243,12 @@ def instructions_table(lines):
     chosen = lines.of(benchmark="instructions")
     if not chosen:
         return
-    yield "| Operation | Instructions |"
-    yield "|---|---|"
+    yield "| Operation | Instructions | Allocations |"
+    yield "|---|---|---|"
     for line in chosen:
         where = f", {line['group']}" if line.get("group") else ""
-        yield f"| {line['contender']}{where} | {number(line['value'])} |"
+        asked = number(line["allocations"]) if "allocations" in line else ""
+        yield f"| {line['contender']}{where} | {number(line['value'])} | {asked} |"
 
 
 def failures(lines, run):
@@ -295,6 +313,7 @@ def write(folder, out):
         print("## Curves\n", file=out)
         chart(*(name for name in drawn if name.startswith("scaling")))
     part("Memory", memory_table(lines))
+    part("A core and its master", master_table(lines))
     part("Instructions", instructions_table(lines))
     part("What failed", failures(lines, run))
     part("How it was made", commands_of(run))

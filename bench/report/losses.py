@@ -79,6 +79,9 @@ COMPARED = [
     *[(f"{benchmark}: {group}, commands/s of the embedded store beside Redis", "/s", beside_redis(benchmark, group, "Lockkeeper"),
        beside_redis(benchmark, group, "redis-server"), commands, True, "Redis")
       for benchmark, groups in GROUPS.items() for group in groups],
+    *[(f"one connection to a master, {count} requests in flight, requests/s beside redis-benchmark", "/s",
+       beside_redis("master", f"{count} in flight", "Lockkeeper"), beside_redis("master", f"{count} in flight", "redis-benchmark"),
+       commands, True, "redis-benchmark") for count in (1, 16, 64, 256)],
     ("uncontended, one master with fences, sections/s beside Redis directly", "/s", alone("one master", "Lockkeeper, fences"),
      alone("one master", "redis-server"), sections, True, "Redis directly"),
     ("uncontended, one master without fences, sections/s beside Redis directly", "/s",
