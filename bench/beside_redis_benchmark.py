@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from common import keep
+from common import Watch, keep
 
 IN_FLIGHT = [1, 16, 64, 256]
 
@@ -84,11 +84,13 @@ def main():
             for in_flight in IN_FLIGHT:
                 mine, its = [], []
                 for number in range(1, options.rounds + 1):
+                    watch = Watch(server.pid)
                     mine.append(ours(options.program, port, in_flight))
                     its.append(theirs(port, in_flight))
+                    noisy = watch.is_noisy()
                     for contender, one in (("Lockkeeper", mine[-1]), ("redis-benchmark", its[-1])):
                         keep(options, {"benchmark": "master", "group": f"{in_flight} in flight", "contender": contender,
-                                       "round": number, "commands_per_s": one[0], "cpu_us": one[1]})
+                                       "round": number, "commands_per_s": one[0], "cpu_us": one[1], "noisy": noisy})
                 ratios = [a[0] / b[0] for a, b in zip(mine, its)]
                 print(f"{in_flight:4d} in flight: {middle(mine, 0):8.0f} requests/s, redis-benchmark "
                       f"{middle(its, 0):8.0f}; ratio {statistics.median(ratios):.2f} "

@@ -112,6 +112,27 @@ def is_noisy(report):
     return report.get("foreign_cpu_cores", 0) > NOISE
 
 
+class Watch:
+    """Do others use the machine meanwhile? Besides the processes of `pids`, this one and its children that have ended."""
+
+    def __init__(self, *pids):
+        self.pids, self.began = pids, time.monotonic()
+        self.before = self.others()
+
+    def others(self):
+        """Seconds of CPU; what the host took away counts."""
+        with open("/proc/stat") as file:
+            fields = [int(field) for field in file.readline().split()[1:]]
+        all_of_them, ours = sum(fields[:8]) - fields[3] - fields[4], 0
+        for pid in self.pids:
+            with open(f"/proc/{pid}/stat") as file:
+                ours += sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13]))
+        return (all_of_them - ours) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
+
+    def is_noisy(self):
+        return (self.others() - self.before) / (time.monotonic() - self.began) > NOISE
+
+
 def speaks_native(server):
     """Does it know LK.ACQUIRE?"""
     with Client(server.port) as client:

@@ -70,6 +70,8 @@ PARTS = [
     Part("fleet", "locks on masters, with masters frozen", "fleet.py", [SERVER], [SERVER, "--rounds", "1"], 200),
     Part("proxies", "one hot key at three proxies of a fleet, beside one proxy", "proxies.py", [SERVER, "--rounds", "3"],
          [SERVER, "--rounds", "1"], 150),
+    Part("modes", "other loads: popular keys, everybody once, renewals, pauses, backing off, 10,000 idle connections", "modes.py",
+         [SERVER], [SERVER, "--rounds", "1", "--seconds", "1"], 200),
     Part("memory", "memory of locks, connections and waiters", "memory.py", [SERVER],
          [SERVER, "--locks", "200000", "--waiters", "5000"], 300),
     Part("master", "one connection to a master, beside redis-benchmark", "beside_redis_benchmark.py",

@@ -152,6 +152,12 @@ GROUPS = {
 }
 
 
+def stores(chosen):
+    """Commands at the stores per section; empty if there are none, or if nobody has counted."""
+    spent = [line["store_commands_per_section"] for line in chosen if line.get("store_commands_per_section")]
+    return number(statistics.median(spent)) if spent else ""
+
+
 def groups_table(lines, benchmark):
     head = ["| What | Who | A second (least to most) | Ratio to the first | Wait p50, p99, max (ms) | Commands at the stores per section "
             "| Intrusions | Rounds |", "|---|---|---|---|---|---|---|---|"]
@@ -164,14 +170,13 @@ def groups_table(lines, benchmark):
             rate = lines.figure(lambda line: line[name], **wanted)
             waits = ", ".join(number(lines.figure(lambda line, one=share: line["wait_us"][one] / 1e3, **wanted).median)
                               for share in ("p50", "p99", "max"))
-            spent = [line["store_commands_per_section"] for line in lines.of(**wanted) if line.get("store_commands_per_section")]
             try:
                 ratio = number(lines.ratio(lambda line: line[name], wanted, first).median) if wanted != first else ""
             except Missing:
                 ratio = "-"
             yield from head
             head = []
-            yield (f"| {title} | {contender} | {show(rate)} | {ratio} | {waits} | {number(statistics.median(spent)) if spent else ''} | "
+            yield (f"| {title} | {contender} | {show(rate)} | {ratio} | {waits} | {stores(lines.of(**wanted))} | "
                    f"{intrusions(lines, wanted)} | {rounds_of(rate)} |")
 
 
@@ -192,6 +197,33 @@ def proxies_words(lines):
         return
     yield (f"Once all clients stood in line at three proxies, {number(order.most)} pairs of them were served in another order than "
            "that of their arrival.")
+
+
+MODES = """Popular keys: 200 clients want any of 1,000 keys, some far more often than others, and hold them for 1 ms. Everybody once:
+500 clients stand in line before the first release. Renewals: 1,000 clients renew a lock every 100 ms, so 10,000 a second is all.
+Pauses: 100 clients of one key hold it for 100 us and think for 10 ms. Backing off: 100 clients of one key poll after 1 to 64 ms.
+Idle: 50 clients with a key each beside 10,000 connections that do nothing. redis-server has a BLPOP token where clients wait in
+line, else `SET NX PX`; Lockkeeper its native verbs, but for the last two."""
+
+
+def modes_table(lines):
+    rows = dict.fromkeys((line["group"], line["contender"]) for line in lines.of(benchmark="modes"))
+    if not rows:
+        return
+    yield ("| Load | On | A second (least to most) | p50, p99 (ms) | Jain | Starved 3 s | Served out of order (pairs) | Commands at the "
+           "stores per section | Intrusions | Rounds |")
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for group, contender in rows:
+        wanted = {"benchmark": "modes", "group": group, "contender": contender}
+        chosen = lines.of(**wanted)
+        rate = lines.figure(lambda line: line["value"], **wanted)
+        times = ", ".join(number(lines.figure(lambda line, one=share: line["times_us"][one] / 1e3, **wanted).median)
+                          for share in ("p50", "p99"))
+        order = max(line["order"]["inversions"] for line in chosen) if "order" in chosen[0] else ""
+        commands = stores(chosen)
+        unit = chosen[0]["unit"].removesuffix("_per_s").replace("_", "-")
+        yield (f"| {group} | {contender} | {show(rate)} {unit} | {times} | {number(lines.figure(lambda line: line['jain'], **wanted).median)} | "
+               f"{max(line['starved'] for line in chosen)} | {order} | {commands} | {intrusions(lines, wanted)} | {rounds_of(rate)} |")
 
 
 def beside_table(lines):
@@ -308,6 +340,7 @@ def write(folder, out):
         chart("uncontended.svg")
     part("Locks on masters", groups_table(lines, "fleet"), fleet_words(lines))
     part("Three proxies", groups_table(lines, "proxies"), proxies_words(lines))
+    part("Other loads", [MODES] if lines.of(benchmark="modes") else [], modes_table(lines))
     part("Beside Redis, under loads that everybody has", beside_table(lines))
     if any(name.startswith("scaling") for name in drawn):
         print("## Curves\n", file=out)

@@ -60,7 +60,8 @@ class Lines:
             for line in self.all:
                 if "failed" in line and all(line.get(name) == value for name, value in wanted.items()):
                     raise Missing(f"{line['contender']} failed: {line['failed']}")
-            raise Missing(f"no {wanted.get('contender', wanted.get('benchmark'))} in this run")
+            who = wanted.get("contender") or wanted.get("library")
+            raise Missing(f"no line of {wanted.get('benchmark')}{f', {who}' if who else ''}")
         return found
 
     def figure(self, value, **wanted):

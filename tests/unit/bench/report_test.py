@@ -138,6 +138,8 @@ class Report(unittest.TestCase):
                 yield in_group("beside-redis", "PING, 1 at a time", name, number_of_round, 0, commands_per_s=1000.0)
             for name in ("one proxy", "three proxies"):
                 yield in_group("proxies", "hot", name, number_of_round, 100, store_commands_per_section=0.04)
+            yield in_group("modes", "everybody once", "Lockkeeper, memory", number_of_round, 100, value=100.0, times_us=WAITS,
+                           unit="sections_per_s", order={"inversions": 3}, masters=[])
             yield in_group("fleet", "hot", "embedded store", number_of_round, 100)
             yield in_group("fleet", "frozen", "three of five", number_of_round, 0, error_ms=250.0, again_ms=20.0)
         yield {"benchmark": "hot-key", "contender": "zookeeper", "failed": "no Java | at all"}
@@ -168,7 +170,7 @@ class Report(unittest.TestCase):
             self.assertIn("no Java", text)
             self.assertIn("what it printed", text)
             self.assertIn("`peers`: code 1", text)
-            for title in ("## Three proxies", "## Locks on masters", "## Beside Redis", "an error takes 250"):
+            for title in ("## Three proxies", "## Other loads", "## Locks on masters", "## Beside Redis", "an error takes 250"):
                 self.assertIn(title, text)
             for name in ("hot-key.svg", "waits.svg", "scaling-waiters.svg", "unmodified-starved.svg"):
                 self.assertIn(f"({name})", text)
