@@ -95,7 +95,8 @@ class Server(Process):
         end = time.monotonic() + START_PATIENCE
         while time.monotonic() < end:
             if self.process.poll() is not None:
-                raise Failed("the server ended at once: " + " / ".join(self.output().splitlines()[-3:]))
+                raise Failed(f"the server ended at once, code {self.process.returncode}: "
+                             + " / ".join(self.output().splitlines()[-3:]))
             with contextlib.suppress(OSError):
                 if is_ready():
                     return

@@ -21,6 +21,14 @@ from lines import Lines, Missing, number
 EXPLANATIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "explanations.md")
 
 
+WORDS = """A *section* is a lock acquired, held and released; a *hand-off* is a grant of a key to another client than the one before.
+Waits count from the first request of a section to its grant. *Jain's index* is 1 if all clients got the same, and 1/n if one of n got
+everything; a client is *starved* if a wait of it took 3 s or longer. *Intrusions* are sections of one key that overlapped: there must
+be none. A round is *noisy* if others used the machine meanwhile, and proves nothing then.
+[docs/performance.md](../../../docs/performance.md) tells how it was measured.
+"""
+
+
 def explanations():
     """What is known about bars that are missed: by the bar's name, from the headings of explanations.md."""
     found, name = {}, None
@@ -93,6 +101,11 @@ def intrusions(lines, wanted):
     return sum(seen) if seen else "-"
 
 
+def jain(lines, wanted):
+    """Near 1 the third digit counts."""
+    return f"{lines.figure(lambda line: line['jain'], **wanted).median:.3f}"
+
+
 def hot_key_table(lines, benchmark):
     names = charts.contenders(lines, benchmark)
     if not names:
@@ -117,7 +130,7 @@ def hot_key_table(lines, benchmark):
         starved = max(line["starved"] for line in lines.of(**chosen))
         commands = middle(commands_seen)
         cpu = middle(lambda line: sum(one.get("cpu_us_per_section", 0) for one in line["servers"]))
-        rows.append((-rate.median, f"| {title} | {show(rate)} | {waits}, {longest} | {middle(lambda line: line['jain'])} | "
+        rows.append((-rate.median, f"| {title} | {show(rate)} | {waits}, {longest} | {jain(lines, chosen)} | "
                      f"{starved} | {commands} | {cpu} | {middle(lambda line: line['generator_cpu_cores'])} | {intrusions(lines, chosen)} | {rounds_of(rate)} |"))
     for _, row in sorted(rows, key=lambda row: row[0]):
         yield row
@@ -137,7 +150,7 @@ def unmodified_table(lines):
 
         starved = lines.figure(lambda line: line["starved"], **wanted)
         yield (f"| {library} | {place} | {show(starved)} | {middle(lambda line: line['hand_offs_per_s'])} | "
-               f"{middle(lambda line: line['wait_us']['p99'] / 1e3)} | {middle(lambda line: line['jain'])} | "
+               f"{middle(lambda line: line['wait_us']['p99'] / 1e3)} | {jain(lines, wanted)} | "
                f"{middle(lambda line: line['redis_commands_per_s'])} | {middle(lambda line: line['redis_commands_per_section'])} | "
                f"{middle(lambda line: line['generator_cpu_cores'])} | {intrusions(lines, wanted)} | {rounds_of(starved)} |")
 
@@ -222,7 +235,7 @@ def modes_table(lines):
         order = max(line["order"]["inversions"] for line in chosen) if "order" in chosen[0] else ""
         commands = stores(chosen)
         unit = chosen[0]["unit"].removesuffix("_per_s").replace("_", "-")
-        yield (f"| {group} | {contender} | {show(rate)} {unit} | {times} | {number(lines.figure(lambda line: line['jain'], **wanted).median)} | "
+        yield (f"| {group} | {contender} | {show(rate)} {unit} | {times} | {jain(lines, wanted)} | "
                f"{max(line['starved'] for line in chosen)} | {order} | {commands} | {intrusions(lines, wanted)} | {rounds_of(rate)} |")
 
 
@@ -325,6 +338,7 @@ def write(folder, out):
     print(f"{run['machine']}; {run['memory']} of memory. Servers and load generators share this machine; everything is on "
           f"loopback. Lockkeeper {run['commit']}, {'the quick form' if run.get('form') == 'quick' else 'the full form'}"
           f" (`{run['command']}`), {run['minutes']} min. Versions: {', '.join(lines.versions()) or 'unknown'}.\n", file=out)
+    print(WORDS, file=out)
     part("What it must show", table_of_bars(verdicts))
     part("The honest reading", reading(verdicts))
     part("What we lose", losses.write(lines))

@@ -55,8 +55,9 @@ LIBRARIES = ("redis-py", "npm redlock", "redis-semaphore")
 
 # (what, unit, ours, theirs, value, more is better, whose)
 COMPARED = [
-    *[(f"hot key, 100 waiters, median wait beside {name}", "us", hot(OURS), hot(name), wait("p50"), False, name)
-      for name in ("redis-blpop", "redis-poll-10ms", "redis-poll-50ms", "redis-poll-random")],
+    *[(f"hot key, 100 waiters, median wait beside {whose}", "us", hot(OURS), hot(name), wait("p50"), False, whose)
+      for name, whose in (("redis-blpop", "the BLPOP token"), ("redis-poll-10ms", "SET NX every 10 ms"),
+                          ("redis-poll-50ms", "SET NX every 50 ms"), ("redis-poll-random", "SET NX after 0-100 ms"))],
     ("hot key, 100 waiters, hand-offs/s on five masters beside the BLPOP token", "/s", hot(OURS), hot("redis-blpop"), hand_offs,
      True, "the BLPOP token"),
     ("hot key, 100 waiters, CPU of all servers per section beside the BLPOP token", "us", hot(OURS), hot("redis-blpop"), cpu,
@@ -79,7 +80,7 @@ COMPARED = [
     *[(f"{benchmark}: {group}, commands/s of the embedded store beside Redis", "/s", beside_redis(benchmark, group, "Lockkeeper"),
        beside_redis(benchmark, group, "redis-server"), commands, True, "Redis")
       for benchmark, groups in GROUPS.items() for group in groups],
-    *[(f"one connection to a master, {count} requests in flight, requests/s beside redis-benchmark", "/s",
+    *[(f"one connection to a master, {count} request{'s' if count > 1 else ''} in flight, requests/s beside redis-benchmark", "/s",
        beside_redis("master", f"{count} in flight", "Lockkeeper"), beside_redis("master", f"{count} in flight", "redis-benchmark"),
        commands, True, "redis-benchmark") for count in (1, 16, 64, 256)],
     ("uncontended, one master with fences, sections/s beside Redis directly", "/s", alone("one master", "Lockkeeper, fences"),
@@ -140,4 +141,5 @@ def write(lines):
     for goodness, what, ours, other, unit, whose in found:
         noisy = " (noisy)" if ours.is_noisy or other.is_noisy else ""
         words = f"{number(goodness)}x as good" if goodness else "none, and some"
-        yield f"| {what} | {number(ours.median)} {unit} | {number(other.median)} {unit} ({whose}) | {words}{noisy} |"
+        behind = unit if unit.startswith("/") else " " + unit
+        yield f"| {what} | {number(ours.median)}{behind} | {number(other.median)}{behind} ({whose}) | {words}{noisy} |"
