@@ -78,7 +78,7 @@ PARTS = [
          [os.path.join(MICRO, "master_bench"), "--rounds", "2"], [os.path.join(MICRO, "master_bench"), "--rounds", "1"], 150),
     Part("parser", "parser: one core, bytes in memory", os.path.join(MICRO, "parser_bench"), limit=120, json=False),
     Part("parser-instructions", "parser and writer: instructions, by callgrind", "parser_instructions.py",
-         [os.path.join(MICRO, "parser_bench")], limit=200),
+         [os.path.join(MICRO, "parser_bench"), "--commands", "20000"], limit=200),
     Part("decisions", "rounds of votes and recognition of scripts: one core, nothing to wait for",
          os.path.join(MICRO, "decision_bench"), limit=60, json=False),
     Part("decisions-instructions", "the same: instructions, by callgrind", "parser_instructions.py",
