@@ -51,6 +51,8 @@ GROUPS = {
     "memtier": [f"{name}, {protocol}, {pipeline} at a time" for pipeline in (1, 32) for protocol in ("resp2", "resp3") for name in
                 ("SET NX PX, then EVALSHA", "SET and GET, 1 to 10", "SET key data NX PX 30000")],
 }
+# As bench/modes.py names them.
+MODES = ("popular keys", "everybody once", "renewals", "pauses", "backing off", "idle")
 LIBRARIES = ("redis-py", "npm redlock", "redis-semaphore")
 
 # (what, unit, ours, theirs, value, more is better, whose)
@@ -80,6 +82,8 @@ COMPARED = [
     *[(f"{benchmark}: {group}, commands/s of the embedded store beside Redis", "/s", beside_redis(benchmark, group, "Lockkeeper"),
        beside_redis(benchmark, group, "redis-server"), commands, True, "Redis")
       for benchmark, groups in GROUPS.items() for group in groups],
+    *[(f"other loads, {mode}, {where} beside Redis", "/s", beside_redis("modes", mode, f"Lockkeeper, {where}"),
+       beside_redis("modes", mode, "redis-server"), value, True, "Redis") for mode in MODES for where in ("memory", "5 masters")],
     *[(f"one connection to a master, {count} request{'s' if count > 1 else ''} in flight, requests/s beside redis-benchmark", "/s",
        beside_redis("master", f"{count} in flight", "Lockkeeper"), beside_redis("master", f"{count} in flight", "redis-benchmark"),
        commands, True, "redis-benchmark") for count in (1, 16, 64, 256)],
