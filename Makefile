@@ -30,7 +30,7 @@ chaos: ## locks while all else fails, for long (CHAOS_SEEDS="1 2 3", CHAOS_SECON
 debug: ## build with the address and undefined-behaviour sanitizers and run the tests on it
 	@scripts/test debug $(ARGS)
 
-bench: ## build, run the benchmarks, write a report (BENCH=quick: 10 minutes; one: make bench ARGS="peers")
+bench: ## build, run the benchmarks, write a report (40 minutes; BENCH=quick: 12; one: make bench ARGS="peers")
 	@BENCH=$(BENCH) scripts/bench $(ARGS)
 
 format: ## format the sources

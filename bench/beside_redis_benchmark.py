@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""One pipelined connection of ours beside redis-benchmark, on the same redis-server, in turns.
-
-    bench/beside_redis_benchmark.py build/release/bench/micro/master_bench [ROUNDS]
+"""One pipelined connection of a core to a master beside redis-benchmark, on the same redis-server, in turns.
 
 Both send acquires and releases (SET with NX and PX, DEL) over one connection with the same number of requests in
 flight. Machines are noisy, so the two take turns, and the medians and the spread of both are printed. The CPU time of
 a request, on the client's side, is the steadier figure where other programs run.
 """
+import argparse
 import random
 import re
 import resource
@@ -16,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from common import Watch, keep
 
 IN_FLIGHT = [1, 16, 64, 256]
 
@@ -69,7 +70,11 @@ def middle(rows, column):
 
 
 def main():
-    program, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", help="e.g. build/release/bench/micro/master_bench")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", metavar="FILE", help="append every run as a JSON line to this file")
+    options = parser.parse_args()
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         server = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "",
@@ -78,9 +83,14 @@ def main():
             wait_for(port)
             for in_flight in IN_FLIGHT:
                 mine, its = [], []
-                for _ in range(rounds):
-                    mine.append(ours(program, port, in_flight))
+                for number in range(1, options.rounds + 1):
+                    watch = Watch(server.pid)
+                    mine.append(ours(options.program, port, in_flight))
                     its.append(theirs(port, in_flight))
+                    noisy = watch.is_noisy()
+                    for contender, one in (("Lockkeeper", mine[-1]), ("redis-benchmark", its[-1])):
+                        keep(options, {"benchmark": "master", "group": f"{in_flight} in flight", "contender": contender,
+                                       "round": number, "commands_per_s": one[0], "cpu_us": one[1], "noisy": noisy})
                 ratios = [a[0] / b[0] for a, b in zip(mine, its)]
                 print(f"{in_flight:4d} in flight: {middle(mine, 0):8.0f} requests/s, redis-benchmark "
                       f"{middle(its, 0):8.0f}; ratio {statistics.median(ratios):.2f} "

@@ -20,6 +20,14 @@ RELEASE_SHA = hashlib.sha1(RELEASE.encode()).hexdigest()
 NOISE = 0.15
 
 
+class Failed(Exception):
+    """It cannot be measured here; the text says why, in one line."""
+
+
+class Broken(Failed):
+    """Two clients were in a section of one key at once, or a fence did not grow."""
+
+
 def arguments(text):
     """A parser with what every benchmark takes; `text` is the module's docstring."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -56,6 +64,28 @@ def load(options, server, *words, patience=300):
     return report
 
 
+def lockbench(options, servers, *words, processes=(), masters=(), patience=300):
+    """One verified run of lockbench on these servers; its report. Failed if it went wrong, Broken if a promise was."""
+    command = [options.lockbench, "--verify"]
+    for server in servers:
+        command += ["--server", f"127.0.0.1:{server.port}"]
+    for one in processes:
+        command += ["--server-pid", str(one.process.pid)]
+    for one in masters:
+        command += ["--master", f"127.0.0.1:{one.port}"]
+    try:
+        done = subprocess.run([*command, *map(str, words)], capture_output=True, text=True, timeout=patience)
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"lockbench is not done after {patience:.0f} s") from error
+    # A load that nobody got through is a result too.
+    why = " / ".join(done.stderr.strip().splitlines()[-2:])
+    if done.returncode == 3:
+        raise Broken(why)
+    if not done.stdout or done.returncode not in (0, 1):
+        raise Failed(f"lockbench ended with code {done.returncode}: {why}"[:300])
+    return json.loads(done.stdout)
+
+
 def keep(options, line):
     """Appends a result to the file of --json, if there is one."""
     if options.json:
@@ -80,6 +110,27 @@ def progress(text):
 
 def is_noisy(report):
     return report.get("foreign_cpu_cores", 0) > NOISE
+
+
+class Watch:
+    """Do others use the machine meanwhile? Besides the processes of `pids`, this one and its children that have ended."""
+
+    def __init__(self, *pids):
+        self.pids, self.began = pids, time.monotonic()
+        self.before = self.others()
+
+    def others(self):
+        """Seconds of CPU; what the host took away counts."""
+        with open("/proc/stat") as file:
+            fields = [int(field) for field in file.readline().split()[1:]]
+        all_of_them, ours = sum(fields[:8]) - fields[3] - fields[4], 0
+        for pid in self.pids:
+            with open(f"/proc/{pid}/stat") as file:
+                ours += sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13]))
+        return (all_of_them - ours) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
+
+    def is_noisy(self):
+        return (self.others() - self.before) / (time.monotonic() - self.began) > NOISE
 
 
 def speaks_native(server):

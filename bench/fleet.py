@@ -12,34 +12,38 @@ All in one run on the same five redis-servers, in turns, repeated; ratios are ta
 """
 
 import signal
-import subprocess
 import threading
 import time
 
-from common import Client, Error, Lockkeeper, Redis, arguments, json, machine, median, parse, progress, spread, sys
+from common import (Client, Error, Lockkeeper, Redis, arguments, info, is_noisy, keep, lockbench, machine, median, parse, progress,
+                    spread)
 
 from support import stripe_of
 
 
-def run(options, servers, *words):
-    """Like common.load, on several servers."""
-    command = [options.lockbench]
-    for server in servers:
-        command += ["--server", f"127.0.0.1:{server.port}"]
-    done = subprocess.run([*command, "--duration", f"{round(options.seconds * 1000)}ms", "--warmup", "500ms", *map(str, words)],
-                          capture_output=True, text=True, timeout=300)
-    if not done.stdout or done.returncode not in (0, 1):
-        sys.exit(f"lockbench failed with code {done.returncode}: {' '.join(map(str, words))}\n{done.stderr}")
-    return json.loads(done.stdout)
+class Bench:
+    """Lines by group and contender; each is kept as it comes."""
+
+    def __init__(self, options, processes):
+        self.options, self.processes, self.number = options, processes, 0
+        self.lines = {}
+
+    def keep(self, group, contender, line):
+        line = {**line, "benchmark": "fleet", "group": group, "contender": contender, "round": self.number}
+        self.lines.setdefault(group, {}).setdefault(contender, []).append(line)
+        keep(self.options, line)
+
+    def load(self, group, contender, servers, *words, masters=()):
+        before = commands_of(masters)
+        report = lockbench(self.options, servers, "--duration", f"{round(self.options.seconds * 1000)}ms", "--warmup", "500ms",
+                           *words, processes=self.processes)
+        # The warm-up included, in both.
+        commands = (commands_of(masters) - before) / max(report["sections"], 1)
+        self.keep(group, contender, {**report, "noisy": is_noisy(report), "store_commands_per_section": commands})
 
 
 def commands_of(masters):
-    total = 0
-    for master in masters:
-        with Client(master.port) as client:
-            text = client.call("INFO", "stats").decode()
-            total += int(text.split("total_commands_processed:")[1].split("\r")[0])
-    return total
+    return sum(info(master.port, "stats", "total_commands_processed")[0] for master in masters)
 
 
 def proxy_on(masters, more=""):
@@ -59,19 +63,18 @@ def thaw(masters):
         master.signal(signal.SIGCONT)
 
 
-def with_minority_frozen(options, fleet, masters):
-    """99th percentile and most of the waits, in ms; two of five freeze while the load runs, and stay so."""
+def with_minority_frozen(bench, fleet, masters):
+    """Two of five freeze while the load runs, and stay so."""
     freezing = threading.Timer(1.0, freeze, [masters[:2]])
     freezing.start()
     try:
-        report = run(options, [fleet], "--protocol", "set-nx", "--mode", "uncontended", "--clients", 50)
+        bench.load("frozen", "two of five", [fleet], "--protocol", "set-nx", "--mode", "uncontended", "--clients", 50)
     finally:
         freezing.join()
         thaw(masters[:2])
-    return report["wait_us"]["p99"] / 1000, report["wait_us"]["max"] / 1000
 
 
-def with_majority_frozen(fleet, masters):
+def with_majority_frozen(bench, fleet, masters):
     """How long errors take, and how long it is until locks are given again; in ms."""
     errors = []
     with Client(fleet.port) as client:
@@ -90,15 +93,33 @@ def with_majority_frozen(fleet, masters):
             time.sleep(0.01)
         again = (time.monotonic() - began) * 1000
         client.call("DEL", "lock:again")
-    return errors, again
+    bench.keep("frozen", "three of five", {"errors_ms": errors, "error_ms": median(errors), "again_ms": again})
 
 
-def show(title, rates, base):
+def show(title, contenders, name):
+    """The first one is the yardstick."""
     print(title)
-    for name, values in rates.items():
-        ratios = [mine / theirs if theirs else float("inf") for mine, theirs in zip(values, rates[base])]
-        print(f"  {name:34} {median(values):>9.0f}/s {spread(values, '{:.0f}'):>15}   ratio {median(ratios):7.2f}"
-              f" {spread(ratios):>15}")
+    base = [one[name] for one in next(iter(contenders.values()))]
+    for contender, lines in contenders.items():
+        rates = [one[name] for one in lines]
+        ratios = [mine / theirs if theirs else float("inf") for mine, theirs in zip(rates, base)]
+        print(f"  {contender:34} {median(rates):>9.0f}/s {spread(rates, '{:.0f}'):>15}   ratio {median(ratios):7.2f}"
+              f" {spread(ratios):>15}   {sum(one['noisy'] for one in lines)}/{len(lines)} noisy")
+
+
+def measure(bench, masters, alone, embedded, fleet, single, unfenced):
+    redlock, native, set_nx = (["--protocol", name] for name in ("redlock", "native", "set-nx"))
+    hot, own = ["--mode", "hot", "--clients", 100], ["--mode", "uncontended", "--clients", 200]
+    bench.load("hot", "RedLock of the clients", masters, *redlock, *hot, masters=masters)
+    bench.load("hot", "embedded store", [embedded], *native, *hot)
+    bench.load("hot", "Lockkeeper on five masters", [fleet], *native, *hot, masters=masters)
+    bench.load("five", "RedLock of the clients", masters, *redlock, *own)
+    bench.load("five", "Lockkeeper on five masters", [fleet], *set_nx, *own)
+    bench.load("one", "redis-server", [alone], *set_nx, *own)
+    bench.load("one", "Lockkeeper on that one", [single], *set_nx, *own)
+    bench.load("one", "the same without fences", [unfenced], *set_nx, *own)
+    with_minority_frozen(bench, fleet, masters)
+    with_majority_frozen(bench, fleet, masters)
 
 
 def main():
@@ -113,44 +134,33 @@ def main():
     embedded = Lockkeeper(cores=1, memory="512M", overprovisioned=False)
     embedded.wait_until_ready()
     fleet, single, unfenced = proxy_on(masters), proxy_on([alone]), proxy_on([alone], "leases: {fences: false}\n")
-    hot, spent, five, one = {}, [], {}, {}
-    waits, errors, recoveries = [], [], []
+    everybody = (embedded, fleet, single, unfenced, alone, *masters)
+    bench = Bench(options, everybody)
     try:
-        for number in range(options.rounds):
-            progress(f"round {number + 1} of {options.rounds}")
-            for name, servers, words in (("RedLock of the clients", masters, ["--protocol", "redlock"]),
-                                         ("embedded store", [embedded], ["--protocol", "native"]),
-                                         ("Lockkeeper on five masters", [fleet], ["--protocol", "native"])):
-                before = commands_of(masters)
-                report = run(options, servers, *words, "--mode", "hot", "--clients", 100)
-                hot.setdefault(name, []).append(report["hand_offs_per_s"])
-                if servers == [fleet]:
-                    spent.append((commands_of(masters) - before) / max(report["sections"], 1))
-            for name, servers, words in (("RedLock of the clients", masters, ["--protocol", "redlock"]),
-                                         ("Lockkeeper on five masters", [fleet], ["--protocol", "set-nx"])):
-                report = run(options, servers, *words, "--mode", "uncontended", "--clients", 200)
-                five.setdefault(name, []).append(report["sections_per_s"])
-            for name, servers in (("redis-server", [alone]), ("Lockkeeper on that one", [single]),
-                                  ("the same without fences", [unfenced])):
-                report = run(options, servers, "--protocol", "set-nx", "--mode", "uncontended", "--clients", 200)
-                one.setdefault(name, []).append(report["sections_per_s"])
-            waits.append(with_minority_frozen(options, fleet, masters))
-            took, again = with_majority_frozen(fleet, masters)
-            errors += took
-            recoveries.append(again)
+        for bench.number in range(1, options.rounds + 1):
+            progress(f"round {bench.number} of {options.rounds}")
+            measure(bench, masters, alone, embedded, fleet, single, unfenced)
     finally:
         progress("")
-        for server in (embedded, fleet, single, unfenced, alone, *masters):
+        for server in everybody:
             server.kill()
-    show("one hot key, 100 clients", hot, "RedLock of the clients")
-    print(f"  against the embedded store: {median([a / b for a, b in zip(hot['Lockkeeper on five masters'], hot['embedded store'])]):.2f};"
-          f" commands of masters per section: {median(spent):.4f} ({spread(spent, '{:.4f}')})")
-    show("distinct keys, 200 connections, five masters", five, "RedLock of the clients")
-    show("distinct keys, 200 connections, one master", one, "redis-server")
-    print(f"failures\n  two of five frozen: waits p99 {median([p99 for p99, _ in waits]):.1f} ms"
-          f" ({spread([p99 for p99, _ in waits], '{:.1f}')}), longest {max(most for _, most in waits):.1f} ms\n"
+    hot = bench.lines["hot"]
+    show("one hot key, 100 clients", hot, "hand_offs_per_s")
+    ours = hot["Lockkeeper on five masters"]
+    beside = [one["hand_offs_per_s"] / other["hand_offs_per_s"] for one, other in zip(ours, hot["embedded store"])]
+    spent = [one["store_commands_per_section"] for one in ours]
+    print(f"  against the embedded store: {median(beside):.2f}; commands of masters per section: {median(spent):.4f}"
+          f" ({spread(spent, '{:.4f}')})")
+    show("distinct keys, 200 connections, five masters", bench.lines["five"], "sections_per_s")
+    show("distinct keys, 200 connections, one master", bench.lines["one"], "sections_per_s")
+    minority, majority = bench.lines["frozen"]["two of five"], bench.lines["frozen"]["three of five"]
+    p99 = [one["wait_us"]["p99"] / 1e3 for one in minority]
+    errors = [one for line in majority for one in line["errors_ms"]]
+    again = [line["again_ms"] for line in majority]
+    print(f"failures\n  two of five frozen: waits p99 {median(p99):.1f} ms ({spread(p99, '{:.1f}')}),"
+          f" longest {max(one['wait_us']['max'] for one in minority) / 1e3:.1f} ms\n"
           f"  three of five frozen: an error after {median(errors):.0f} ms ({spread(errors, '{:.0f}')});"
-          f" a lock {median(recoveries):.0f} ms after they are back ({spread(recoveries, '{:.0f}')})")
+          f" a lock {median(again):.0f} ms after they are back ({spread(again, '{:.0f}')})")
 
 
 if __name__ == "__main__":

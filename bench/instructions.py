@@ -2,7 +2,7 @@
 """Instructions per operation of the lock table, counted by callgrind: the one figure that no other load can disturb.
 
 Each case of lock_table_bench takes a lock and gives it back, once with a thousand other locks in the table and once
-with a million; the ratio says how well the table bears its size. Memory that is far away costs time and no
+with a million; the ratio says how well the table bears its size. Allocations are calls of `new`. Memory that is far away costs time and no
 instructions: the nanoseconds beside them are measured without callgrind, and are as noisy as the machine.
 """
 
@@ -36,10 +36,11 @@ def instructions(binary, case, locks):
     return int(total.group(1)) / OPERATIONS
 
 
-def nanoseconds(binary, case, locks):
+def timed(binary, case, locks):
+    """Nanoseconds and allocations of an operation."""
     out = subprocess.run([binary, case, str(locks), str(TIMED_OPERATIONS)], capture_output=True, text=True,
                          check=True, timeout=300).stdout
-    return float(re.search(r"([\d.]+) ns", out).group(1))
+    return [float(one) for one in re.search(r"([\d.]+) ns +([\d.]+) allocations", out).groups()]
 
 
 def main():
@@ -52,14 +53,15 @@ def main():
     if not shutil.which("valgrind"):
         sys.exit("valgrind is not there (Debian package valgrind)")
     binary = os.path.abspath(options.binary)
-    print(f"{'':11} {f'{options.few} locks':>16} {f'{options.many} locks':>16} {'ratio':>6}   ns")
+    print(f"{'':11} {f'{options.few} locks':>16} {f'{options.many} locks':>16} {'ratio':>6} {'allocations':>11}   ns")
     for case, what in cases(binary):
         few, many = (instructions(binary, case, locks) for locks in (options.few, options.many))
-        times = "{:.0f} -> {:.0f}".format(*(nanoseconds(binary, case, n) for n in (options.few, options.many)))
-        for locks, count in ((options.few, few), (options.many, many)):
+        (few_ns, few_asked), (many_ns, many_asked) = (timed(binary, case, locks) for locks in (options.few, options.many))
+        times = f"{few_ns:.0f} -> {many_ns:.0f}"
+        for locks, count, asked in ((options.few, few, few_asked), (options.many, many, many_asked)):
             keep(options, {"benchmark": "instructions", "contender": f"lock table: {what}", "group": f"{locks:,} locks",
-                           "value": count})
-        print(f"{case:11} {few:16.0f} {many:16.0f} {many / few:6.2f}   {times:12} {what}", flush=True)
+                           "value": count, "allocations": asked})
+        print(f"{case:11} {few:16.0f} {many:16.0f} {many / few:6.2f} {many_asked:11.2f}   {times:12} {what}", flush=True)
 
 
 if __name__ == "__main__":

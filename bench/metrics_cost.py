@@ -45,7 +45,7 @@ class Scraper:
 
 
 def run(options, server, words, scraped):
-    words = [*words, "--duration", f"{options.seconds * 1000:.0f}ms", "--warmup", "500ms", "--label",
+    words = [*words, "--verify", "--duration", f"{options.seconds * 1000:.0f}ms", "--warmup", "500ms", "--label",
              f"metrics_cost: {'with' if scraped else 'without'} a scraper"]
     if not scraped:
         return load(options, server, *words)

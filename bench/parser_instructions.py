@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Instructions to parse a command and to write a reply, counted by callgrind.
+"""Instructions to parse a command, to write a reply or to take a decision, counted by callgrind, and allocations.
 
-Each case of parser_bench runs twice with a different number of commands; the difference is what the commands took, and
-the start of the program cancels out. The same on a busy machine and on an idle one.
+Each case of parser_bench or decision_bench runs twice with a different number of commands; the difference is what the
+commands took, and the start of the program cancels out. The same on a busy machine and on an idle one. Allocations are
+calls of `new`, counted by the program itself; what grows once and is used again counts for next to nothing.
 """
 
 import argparse
@@ -15,7 +16,6 @@ import tempfile
 
 from common import keep
 
-FEW, MANY = 10_000, 110_000
 
 
 def cases(binary):
@@ -32,12 +32,21 @@ def instructions(binary, case, commands):
         return int(re.search(r"^(?:totals|summary): (\d+)", out.read().decode(), re.MULTILINE).group(1))
 
 
+def allocations(binary, case, commands):
+    out = subprocess.run([binary, case, str(commands)], capture_output=True, text=True, check=True, timeout=300).stdout
+    return float(re.search(r"([\d.]+) allocations", out).group(1))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", help="e.g. build/release/bench/micro/parser_bench")
-    parser.add_argument("case", nargs="*", help="cases of parser_bench --list; all of them if none is named")
+    parser.add_argument("case", nargs="*", help="cases of --list; all of them if none is named")
     parser.add_argument("--json", metavar="FILE", help="append the figures as JSON lines to this file")
+    parser.add_argument("--commands", type=int, default=100_000, metavar="N",
+                        help="so many more in the second run; what one of them takes is found in far fewer, too (100000)")
     options = parser.parse_args()
+    few = options.commands // 10
+    many = few + options.commands
     if not shutil.which("valgrind"):
         sys.exit("valgrind is not there (Debian package valgrind)")
     binary = os.path.abspath(options.binary)
@@ -46,9 +55,10 @@ def main():
         parser.error(f"no case {', '.join(sorted(unknown))}; there are {', '.join(name for name, _ in known)}")
     for name, what in known:
         if not options.case or name in options.case:
-            each = (instructions(binary, name, MANY) - instructions(binary, name, FEW)) / (MANY - FEW)
-            keep(options, {"benchmark": "instructions", "contender": f"{name}: {what}", "value": each})
-            print(f"{name:14} {each:8.1f} instructions  {what}", flush=True)
+            each = (instructions(binary, name, many) - instructions(binary, name, few)) / (many - few)
+            asked = allocations(binary, name, many)
+            keep(options, {"benchmark": "instructions", "contender": f"{name}: {what}", "value": each, "allocations": asked})
+            print(f"{name:14} {each:8.1f} instructions {asked:6.2f} allocations  {what}", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,40 +10,28 @@ all run with --overprovisioned, in both cases: one that polls while it is idle w
 running. --polling shows that as well.
 """
 
-import subprocess
 import time
 
-from common import Client, Lockkeeper, Redis, arguments, json, machine, median, parse, progress, spread, sys
+from common import (Client, Lockkeeper, Redis, arguments, info, is_noisy, keep, lockbench, machine, median, parse, progress, spread,
+                    sys)
 
 from support import stripe_of
 
 SECRET = "proxies: {secret: a secret of all proxies}\n"
 
 
-def run(options, servers, clients, mode="hot"):
-    command = [options.lockbench]
-    for server in servers:
-        command += ["--server", f"127.0.0.1:{server.port}"]
-    command += ["--protocol", "native", "--mode", mode, "--clients", str(clients)]
+def run(options, number, contender, servers, processes, mode="hot"):
+    words = ["--protocol", "native", "--mode", mode, "--clients", options.clients]
     if mode == "hot":
-        command += ["--duration", f"{round(options.seconds * 1000)}ms", "--warmup", "500ms"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    if not done.stdout or done.returncode not in (0, 1):
-        sys.exit(f"lockbench failed with code {done.returncode}\n{done.stderr}")
-    report = json.loads(done.stdout)
-    if options.json:
-        with open(options.json, "a") as file:
-            file.write(done.stdout)
+        words += ["--duration", f"{round(options.seconds * 1000)}ms", "--warmup", "500ms"]
+    report = lockbench(options, servers, *words, processes=processes)
+    report.update(benchmark="proxies", group=mode, contender=contender, round=number, noisy=is_noisy(report))
     return report
 
 
 def commands_of(masters):
-    total = 0
-    for master in masters:
-        with Client(master.port) as client:
-            text = client.call("INFO", "stats").decode()
-            total += int(text.split("total_commands_processed:")[1].split("\r")[0]) - 1
-    return total
+    """Without those of this question."""
+    return sum(info(master.port, "stats", "total_commands_processed")[0] - 1 for master in masters)
 
 
 def start(masters, more, polling=False):
@@ -76,34 +64,39 @@ def main():
     for master in masters:
         master.wait_until_ready()
     linked = [start(masters, SECRET, options.polling) for _ in range(3)]
+    everybody = [*linked, *masters]
     wait_for_links(linked)
-    rates, spent, inversions = {"one": [], "three": []}, [], []
+    ones, threes, orders = [], [], []
     try:
         before, began = commands_of(masters), time.monotonic()
         time.sleep(2)
         idle = (commands_of(masters) - before) / (time.monotonic() - began)
-        for number in range(options.rounds):
-            progress(f"round {number + 1} of {options.rounds}")
-            rates["one"].append(run(options, linked[:1], options.clients)["hand_offs_per_s"])
+        for number in range(1, options.rounds + 1):
+            progress(f"round {number} of {options.rounds}")
+            ones.append(run(options, number, "one proxy", linked[:1], everybody))
             time.sleep(0.2)
             before, began = commands_of(masters), time.monotonic()
-            report = run(options, linked, options.clients)
+            threes.append(run(options, number, "three proxies", linked, everybody))
             used = commands_of(masters) - before - idle * (time.monotonic() - began)
-            rates["three"].append(report["hand_offs_per_s"])
-            spent.append(max(used, 0) / max(report["sections"], 1))
-            inversions.append(run(options, linked, options.clients, "once")["order"]["inversions"])
+            threes[-1]["store_commands_per_section"] = max(used, 0) / max(threes[-1]["sections"], 1)
+            orders.append(run(options, number, "three proxies", linked, everybody, "once"))
+            for line in (ones[-1], threes[-1], orders[-1]):
+                keep(options, line)
             time.sleep(0.2)
     finally:
         progress("")
-        for server in (*linked, *masters):
+        for server in everybody:
             server.kill()
-    ratios = [three / one for one, three in zip(rates["one"], rates["three"])]
     print(f"one hot key, {options.clients} clients, five masters")
-    for name, values in rates.items():
-        print(f"  {name + (' proxy' if name == 'one' else ' proxies'):14} {median(values):>9.0f}/s {spread(values, '{:.0f}')}")
+    for lines in (ones, threes):
+        rates = [one["hand_offs_per_s"] for one in lines]
+        print(f"  {lines[0]['contender']:14} {median(rates):>9.0f}/s {spread(rates, '{:.0f}'):15}"
+              f" {sum(one['noisy'] for one in lines)}/{len(lines)} noisy")
+    ratios = [three["hand_offs_per_s"] / max(one["hand_offs_per_s"], 1) for one, three in zip(ones, threes)]
+    spent = [one["store_commands_per_section"] for one in threes]
     print(f"  ratio {median(ratios):.2f} ({spread(ratios)}); commands of all masters per section:"
           f" {median(spent):.4f} ({spread(spent, '{:.4f}')}), {idle:.0f}/s when idle;"
-          f" inversions: {sum(inversions)}")
+          f" inversions: {sum(one['order']['inversions'] for one in orders)}")
 
 
 if __name__ == "__main__":

@@ -8,18 +8,20 @@
   cores        1 and 2 of Lockkeeper's memory, keys of their own and one hot key
   connections  1 to 10,000, each with a key of its own, sections/s: redis-server and Lockkeeper's memory
 
+Exclusion and the order of fences are verified in every run. A broken promise is no figure but a failure; one of Lockkeeper's
+ends this program.
+
 The generator shares the machine: on two cores a second core of Lockkeeper's takes the generator's. A point that cannot be
 reached (open files, for example) is told, and left out.
 """
 
 import contextlib
-import json
 import os
 import resource
-import subprocess
 import sys
 
-from common import arguments, is_noisy, keep, machine, median, parse, progress, spread
+from common import (Broken, Failed, Lockkeeper, arguments, is_noisy, keep, lockbench, machine, median, parse, progress,
+                    spread)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers"))
 from harness import Redis  # noqa: E402
@@ -40,21 +42,18 @@ class Point:
 
 
 def load(options, point):
-    command = [options.lockbench]
-    for server in point.servers:
-        command += ["--server", f"127.0.0.1:{server.port}"]
-    for one in point.processes:
-        command += ["--server-pid", str(one.process.pid)]
-    seconds = options.seconds
+    seconds, words = options.seconds, point.words
     if point.curve in ("waiters", "connections") and point.x >= 10_000:
         # Everybody shall have had a turn; and one address has 28,000 ports for this run and the last ones.
         seconds = max(seconds, 3)
-        command += ["--sources", "4"]
-    done = subprocess.run([*command, "--duration", f"{seconds * 1000:.0f}ms", "--warmup", "500ms", "--drain", "10s",
-                           *map(str, point.words)], capture_output=True, text=True, timeout=seconds + 180)
-    if not done.stdout or done.returncode not in (0, 1):
-        return {"failed": (done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1][:200]}
-    return json.loads(done.stdout)
+        words = [*words, "--sources", "4"]
+    try:
+        return lockbench(options, point.servers, "--duration", f"{seconds * 1000:.0f}ms", "--warmup", "500ms", "--drain", "10s",
+                         *words, processes=point.processes, patience=seconds + 180)
+    except Broken as error:
+        return {"failed": str(error), "ours": any(isinstance(server, Lockkeeper) for server in point.servers)}
+    except Failed as error:
+        return {"failed": str(error)}
 
 
 class Servers:
@@ -133,6 +132,8 @@ def main():
                     line.update(value=report[point.unit], noisy=is_noisy(report))
                 found.setdefault((point.curve, point.contender, point.x), []).append(line)
                 keep(options, line)
+                if line.get("ours"):
+                    sys.exit(f"{point.curve}, {point.x}, {point.contender}: {line['failed']}")
         progress("")
     print(f"{'curve':12} {'':32} {'at':>8} {'a second':>10} {'least-most':>17} {'p99 ms':>8}  noisy")
     for (curve, contender, x), runs in sorted(found.items(), key=lambda one: one[0]):

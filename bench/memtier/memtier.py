@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from common import RELEASE_SHA, Lockkeeper, Redis, load_release, machine, median, progress, spread  # noqa: E402
+from common import RELEASE_SHA, Lockkeeper, Redis, Watch, keep, load_release, machine, median, progress, spread  # noqa: E402
 
 CLIENTS = 50
 WORKLOADS = [
@@ -49,6 +49,7 @@ def main():
     parser.add_argument("lockkeeper", help="the server's binary, e.g. build/release/lockkeeper")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=3, help="of each run")
+    parser.add_argument("--json", metavar="FILE", help="append every run as a JSON line to this file")
     options = parser.parse_args()
     if not shutil.which("memtier_benchmark"):
         print("memtier_benchmark is not on the PATH: left out")
@@ -66,8 +67,13 @@ def main():
                     pairs = []
                     for number in range(options.rounds):
                         progress(f"{name}, {protocol}, pipeline {pipeline}, round {number + 1} of {options.rounds}")
+                        watch = Watch(redis.process.pid, ours.process.pid)
                         pairs.append([rate(server.port, protocol, pipeline, options.seconds, words)
                                       for server in (redis, ours)])
+                        noisy = watch.is_noisy()
+                        for contender, (each, p99) in zip(("redis-server", "Lockkeeper"), pairs[-1]):
+                            keep(options, {"benchmark": "memtier", "group": f"{name}, {protocol}, {pipeline} at a time",
+                                           "contender": contender, "round": number + 1, "commands_per_s": each, "p99_ms": p99, "noisy": noisy})
                     ratios = [mine[0] / theirs[0] for theirs, mine in pairs]
                     rates, slowest = ([median([pair[side][what] for pair in pairs]) for side in (0, 1)] for what in (0, 1))
                     print(f"{name:26} {protocol:>8} {pipeline:8} {rates[0]:9.0f} {rates[1]:9.0f} {median(ratios):6.2f}  "

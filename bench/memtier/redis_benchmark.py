@@ -20,7 +20,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from common import NOISE, RELEASE_SHA, Lockkeeper, Redis, load_release, machine, spread  # noqa: E402
+from common import NOISE, RELEASE_SHA, Lockkeeper, Redis, keep, load_release, machine, spread  # noqa: E402
 
 CONNECTIONS = 50
 WORKLOADS = [
@@ -79,6 +79,7 @@ def main():
     parser.add_argument("lockkeeper", help="the server's binary, e.g. build/release/lockkeeper")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--first", action="store_true", help="only the first workload, the one of lock libraries")
+    parser.add_argument("--json", metavar="FILE", help="append every run as a JSON line to this file")
     parser.add_argument("--realtime", action="store_true", help="prefer servers and load to other processes (root)")
     options = parser.parse_args()
     os.environ["LOCKKEEPER"] = os.path.abspath(options.lockkeeper)
@@ -92,8 +93,12 @@ def main():
               f"{'CPU us':>13}  noisy")
         for name, commands in WORKLOADS[:1] if options.first else WORKLOADS:
             for pipeline, requests in ((1, 100_000), (32, 1_000_000)):
-                pairs = [(Round(redis, commands, pipeline, requests), Round(ours, commands, pipeline, requests))
-                         for _ in range(options.rounds)]
+                pairs = []
+                for number in range(1, options.rounds + 1):
+                    pairs.append([Round(server, commands, pipeline, requests) for server in (redis, ours)])
+                    for contender, one in zip(("redis-server", "Lockkeeper"), pairs[-1]):
+                        keep(options, {"benchmark": "beside-redis", "group": f"{name}, {pipeline} at a time", "contender": contender,
+                                       "round": number, "commands_per_s": one.rate, "cpu_us": one.cpu_us, "noisy": one.noisy})
                 theirs, mine = ([pair[i] for pair in pairs] for i in (0, 1))
                 ratios = [b.rate / a.rate for a, b in pairs]
                 best = max(one.rate for one in mine) / max(one.rate for one in theirs)

@@ -1,7 +1,7 @@
 /// How much work is a lock, when there are a thousand others, and when there are a million?
 ///
-///     lock_table_bench [case] [locks in the table] [operations]     nanoseconds per operation
-///     lock_table_bench --list
+///     lock_table_bench [case] [locks in the table] [operations]     nanoseconds and allocations
+///     per operation lock_table_bench --list
 ///
 /// Under callgrind only the operations are counted, not the filling of the table; that is what
 /// bench/instructions.py does:
@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/micro/allocations.hh"
 #include "shards/core/key_hash.hh"
 #include "shards/core/lock_table.hh"
 
@@ -137,6 +138,7 @@ void measure(const bench_case& c, std::uint64_t locks, std::uint64_t operations)
     for (int i = 0; i != 2048; ++i) {
         (all.*c.run)();
     }
+    const std::uint64_t allocated = lockkeeper::bench::allocations();
     CALLGRIND_START_INSTRUMENTATION;
     const auto begin = std::chrono::steady_clock::now();
     for (std::uint64_t i = 0; i != operations; ++i) {
@@ -144,8 +146,10 @@ void measure(const bench_case& c, std::uint64_t locks, std::uint64_t operations)
     }
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
     CALLGRIND_STOP_INSTRUMENTATION;
-    std::printf("%-10s %9llu locks %8.1f ns  %s\n", c.name, static_cast<unsigned long long>(locks),
-                took.count() / static_cast<double>(operations), c.what);
+    const auto each = static_cast<double>(operations);
+    std::printf("%-10s %9llu locks %8.1f ns %6.2f allocations  %s\n", c.name,
+                static_cast<unsigned long long>(locks), took.count() / each,
+                static_cast<double>(lockkeeper::bench::allocations() - allocated) / each, c.what);
 }
 
 std::uint64_t number(std::string_view text) {

@@ -1,7 +1,7 @@
 /// How long does a command take to parse, and a reply to write?
 ///
-///     parser_bench [case] [commands]        nanoseconds per command; all cases if none is named
-///     parser_bench --list
+///     parser_bench [case] [commands]        nanoseconds and allocations per command; all cases if
+///     none is named parser_bench --list
 ///
 /// For instructions per command, run one case twice under callgrind with a different number of
 /// commands and divide the difference: the start of the program then cancels out.
@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "bench/micro/allocations.hh"
 #include "protocol/command_writer.hh"
 #include "protocol/output.hh"
 #include "protocol/reply_parser.hh"
@@ -163,10 +164,13 @@ constexpr bench_case cases[] = {
 };
 
 void measure(const bench_case& c, std::uint64_t times) {
+    const std::uint64_t allocated = lockkeeper::bench::allocations();
     const auto begin = std::chrono::steady_clock::now();
     c.run(times);
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    std::printf("%-14s %8.1f ns  %s\n", c.name, took.count() / static_cast<double>(times), c.what);
+    const auto each = static_cast<double>(times);
+    std::printf("%-14s %8.1f ns %6.2f allocations  %s\n", c.name, took.count() / each,
+                static_cast<double>(lockkeeper::bench::allocations() - allocated) / each, c.what);
 }
 
 }  // namespace

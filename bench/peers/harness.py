@@ -28,7 +28,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
-from common import NOISE, Client, Lockkeeper, Redis  # noqa: E402, F401
+from common import NOISE, Client, Failed, Lockkeeper, Redis  # noqa: E402, F401
 
 from support import Process, free_port, lockkeeper_binary, stripe_of  # noqa: E402, F401
 
@@ -39,10 +39,6 @@ CACHE = os.path.abspath(os.environ.get("LOCKKEEPER_CACHE") or
 # Long enough for a JVM on a loaded machine.
 START_PATIENCE = 90
 END_PATIENCE = 60
-
-
-class Failed(Exception):
-    """The peer cannot be measured here; the text says why, in one line."""
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -99,7 +95,8 @@ class Server(Process):
         end = time.monotonic() + START_PATIENCE
         while time.monotonic() < end:
             if self.process.poll() is not None:
-                raise Failed("the server ended at once: " + " / ".join(self.output().splitlines()[-3:]))
+                raise Failed(f"the server ended at once, code {self.process.returncode}: "
+                             + " / ".join(self.output().splitlines()[-3:]))
             with contextlib.suppress(OSError):
                 if is_ready():
                     return
@@ -331,6 +328,7 @@ def parser_of(text):
     parser.add_argument("--benchmark", default="hot-key", help="goes into the report")
     parser.add_argument("--json", metavar="FILE", help="append the lines to this file, too")
     parser.add_argument("--setup", action="store_true", help="install what is missing, and end")
+    parser.add_argument("--no-setup", action="store_true", help="what is needed is there")
     return parser
 
 
@@ -342,7 +340,8 @@ def main(text, contenders, setup=lambda: None):
     options.lockbench = os.path.abspath(options.lockbench or beside)
     names = options.only.split(",") if options.only else list(contenders)
     try:
-        setup()
+        if not options.no_setup:
+            setup()
     except Failed as error:
         for name in names:
             tell(options, {"contender": name, "failed": str(error)})

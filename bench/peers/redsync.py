@@ -2,10 +2,9 @@
 """redsync's Mutex (Go) on redis-server: SET NX PX with pauses of 50 to 250 ms, which are its defaults."""
 
 import re
-import shutil
 import sys
 
-from harness import CACHE, HERE, Failed, Redis, call, main, measure, os, packages
+from harness import CACHE, HERE, Redis, call, main, measure, os, packages
 from servers import redis_version
 
 HOME = os.path.join(CACHE, "bench", "redsync")
@@ -22,10 +21,7 @@ def lock(options):
 
 def setup():
     packages("test")
-    if not shutil.which("go"):
-        raise Failed("there is no go on the PATH (1.26, or 1.21 and newer, which bring it themselves; Debian 12 has 1.19)")
-    os.makedirs(HOME, exist_ok=True)
-    call(["go", "build", "-mod=readonly", "-o", os.path.join(HOME, "worker"), "."], 600, cwd=SOURCE)
+    call(["./setup"], 1200, cwd=SOURCE, env={**os.environ, "SUITE_HOME": HOME})
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ import argparse
 import collections
 import json
 import os
-import signal
-import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 from common import machine, median, spread  # noqa: E402
+
+from setup import add_setup_options, run, set_up_once  # noqa: E402
 
 # Those that are compared most come one after the other.
 SCRIPTS = ["redis_server.py", "lockkeeper.py", "client_redlock.py", "redisson.py", "etcd.py", "zookeeper.py",
@@ -25,25 +26,8 @@ SCRIPTS = ["redis_server.py", "lockkeeper.py", "client_redlock.py", "redisson.py
 CROWD = [("redis_server.py", "redis-blpop,redis-poll-10ms"), ("lockkeeper.py", "lockkeeper-5,lockkeeper-memory"),
          ("client_redlock.py", "redlock-5")]
 YARDSTICK = "lockkeeper-5"
-SETUP_PATIENCE = 1800
-
-
-def run(script, words, patience):
-    """The lines of one script; what it could not do in time is a line, too."""
-    process = subprocess.Popen([sys.executable, "-B", os.path.join(HERE, script), *map(str, words)],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, process_group=0)
-    try:
-        said, _ = process.communicate(timeout=patience)
-        return process.returncode, [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    except subprocess.TimeoutExpired:
-        return None, [{"contender": script.removesuffix(".py"), "failed": f"not done after {patience:.0f} s"}]
-    finally:
-        # Its servers and workers are in its group.
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.communicate()
+# Seconds.
+QUICK_FAILURE = 60
 
 
 class Bench:
@@ -61,24 +45,30 @@ class Bench:
 
     def setup(self):
         """The peers that can be measured."""
-        good = []
-        for script in self.options.scripts:
-            print(f"{script}: set-up", file=sys.stderr, flush=True)
-            code, lines = run(script, [self.options.lockkeeper, "--setup"], SETUP_PATIENCE)
-            if code == 0:
-                good.append(script)
-            else:
-                self.keep(lines, benchmark="hot-key", clients=self.options.clients, round=1)
-        return good
+        found = set_up_once(self.options.scripts, self.options)
+        for lines in found.values():
+            self.keep(lines, benchmark="hot-key", clients=self.options.clients, round=1)
+        return [script for script, lines in found.items() if not lines]
 
     def measure(self, script, number, clients, benchmark, only=None):
+        began = time.monotonic()
+        lines = self.lines_of(script, number, clients, benchmark, only)
+        failed = [line["contender"] for line in lines if "failed" in line]
+        # A port may have been taken between looking and listening; what takes long to fail would do so again.
+        if failed and time.monotonic() - began < QUICK_FAILURE:
+            print(f"  once more: {', '.join(failed)}", file=sys.stderr, flush=True)
+            lines = [line for line in lines if "failed" not in line]
+            lines += self.lines_of(script, number, clients, benchmark, ",".join(failed))
+        self.keep(lines, benchmark=benchmark, clients=clients, round=number)
+
+    def lines_of(self, script, number, clients, benchmark, only):
         options = self.options
-        words = [options.lockkeeper, "--clients", clients, "--seconds", options.seconds, "--round", number,
+        words = [options.lockkeeper, "--no-setup", "--clients", clients, "--seconds", options.seconds, "--round", number,
                  "--benchmark", benchmark, *(["--only", only] if only else []),
                  *(["--lockbench", options.lockbench] if options.lockbench else [])]
         contenders = len(only.split(",")) if only else 4
         _, lines = run(script, words, contenders * (2 * options.seconds + 60))
-        self.keep(lines, benchmark=benchmark, clients=clients, round=number)
+        return lines
 
     def run(self):
         options = self.options
@@ -101,7 +91,7 @@ def show(lines):
             by_name[line["contender"]].append(line)
     ours = {line["round"]: line["hand_offs_per_s"] for line in by_name[YARDSTICK]}
     print(f"{'':40} {'hand-offs/s':>11} {'least-most':>15} {'ours/its':>9} {'p50 ms':>9} {'p99 ms':>9} {'Jain':>6}"
-          f" {'starved':>7} {'commands':>8}  noisy")
+          f" {'starved':>7} {'commands':>8} {'intrusions':>10}  noisy")
     for runs in sorted(by_name.values(), key=lambda runs: -median([run["hand_offs_per_s"] for run in runs] or [0])):
         if not runs:
             continue
@@ -113,7 +103,7 @@ def show(lines):
               f" {median([run['wait_us']['p50'] for run in runs]) / 1e3:9.2f}"
               f" {median([run['wait_us']['p99'] for run in runs]) / 1e3:9.2f} {median([run['jain'] for run in runs]):6.3f}"
               f" {max(run['starved'] for run in runs):7} {median([run.get('commands_per_section', 0) for run in runs]):8.2f}"
-              f"  {sum(run['noisy'] for run in runs)}/{len(runs)}")
+              f" {sum(run['verify']['intrusions'] for run in runs):10}  {sum(run['noisy'] for run in runs)}/{len(runs)}")
     for name, why in failures.items():
         print(f"{name:40} FAILED: {why}")
     sys.stdout.flush()
@@ -128,8 +118,12 @@ def main():
     parser.add_argument("--clients", type=int, default=100)
     parser.add_argument("--crowd", type=int, default=1000, help="clients of the second part; 0: none")
     parser.add_argument("--json", metavar="FILE", help="append every run as a JSON line to this file")
+    add_setup_options(parser)
     parser.add_argument("scripts", nargs="*", default=SCRIPTS, help="some of them only")
     options = parser.parse_args()
+    if options.setup:
+        set_up_once(options.scripts, options)
+        return
     bench = Bench(options)
     print(machine(), flush=True)
     bench.run()

@@ -22,6 +22,14 @@ def unmodified(library, place):
     return {"benchmark": "unmodified", "library": library, "place": place}
 
 
+def proxies(contender, mode="hot"):
+    return {"benchmark": "proxies", "group": mode, "contender": contender}
+
+
+def fleet(group, contender):
+    return {"benchmark": "fleet", "group": group, "contender": contender}
+
+
 def hand_offs(line):
     return line["hand_offs_per_s"]
 
@@ -33,6 +41,15 @@ def sections(line):
 def over_ideal(line):
     """The 99th percentile of the wait by what a perfect queue at that rate would take."""
     return line["wait_us"]["p99"] / (line["clients"] / line["hand_offs_per_s"] * 1e6)
+
+
+def longest_over_mean(line):
+    """Of the waits, of those too who still waited at the end."""
+    return max(line["wait_us"]["max"], line["longest_wait_at_end_us"]) / line["wait_us"]["mean"]
+
+
+def longest_over_mean_in_turns(line):
+    return line["wait_turns"]["max"] / line["wait_turns"]["mean"]
 
 
 def redis_commands_per_section(line):
@@ -85,23 +102,41 @@ BARS = [
     times("hot-zookeeper", 30, "... over ZooKeeper", hot(OURS), hot("zookeeper"), hand_offs),
     Bar("hot-p99", "... p99 of the wait over the ideal (waiters / hand-offs a second)", most=1.2,
         find=lambda lines: lines.figure(over_ideal, **hot(OURS))),
-    Bar("hot-starved", "... clients of 1,000 that starve for 3 s", most=0,
-        find=lambda lines: lines.figure(lambda line: line["starved"], **crowd(OURS))),
     Bar("hot-commands", "... Redis commands per critical section, all masters together", most=0.05, below=True,
         find=lambda lines: lines.figure(redis_commands_per_section, **hot(OURS))),
     Bar("hot-cpu", "... CPU of the masters per section over that of RedLock of the clients", most=0.02, below=True,
         find=lambda lines: lines.ratio(redis_cpu_per_section, hot(OURS), hot("redlock-5"))),
-    times("alone-5", 2, "Uncontended, five masters: sections/s over RedLock of the clients",
+    times("crowd-blpop", 2, "One hot key, 1,000 waiters, five masters: hand-offs/s over the BLPOP token on one Redis",
+          crowd(OURS), crowd("redis-blpop"), hand_offs),
+    Bar("hot-starved", "... clients that starve for 3 s", most=0,
+        find=lambda lines: lines.figure(lambda line: line["starved"], **crowd(OURS))),
+    Bar("crowd-jain", "... Jain's index of the clients' sections", least=0.999,
+        find=lambda lines: lines.figure(lambda line: line["jain"], **crowd(OURS))),
+    Bar("crowd-longest", "... longest wait over the mean one, in time", most=1.5,
+        find=lambda lines: lines.figure(longest_over_mean, **crowd(OURS))),
+    Bar("crowd-longest-turns", "... longest wait over the mean one, in turns (grants in between: a slow machine does not stretch "
+        "them)", most=1.5, find=lambda lines: lines.figure(longest_over_mean_in_turns, **crowd(OURS))),
+    times("fleet-embedded", 0.8, "One hot key, 100 waiters: hand-offs/s on five masters over those of the embedded store",
+          fleet("hot", "Lockkeeper on five masters"), fleet("hot", "embedded store"), hand_offs),
+    Bar("fleet-frozen", "Two of five masters frozen, 50 clients with keys of their own: p99 of the wait in ms", most=250, below=True,
+        find=lambda lines: lines.figure(lambda line: line["wait_us"]["p99"] / 1e3, **fleet("frozen", "two of five"))),
+    times("proxies-rate", 0.5, "One hot key at three proxies: hand-offs/s over those of one proxy", proxies("three proxies"),
+          proxies("one proxy"), hand_offs),
+    Bar("proxies-order", "... pairs served in another order than that of their arrival", most=0,
+        find=lambda lines: lines.figure(lambda line: line["order"]["inversions"], **proxies("three proxies", "once"))),
+    Bar("proxies-commands", "... Redis commands per critical section, all masters together", most=0.05, below=True,
+        find=lambda lines: lines.figure(lambda line: line["store_commands_per_section"], **proxies("three proxies"))),
+    times("alone-5", 2, "Uncontended: sections/s over RedLock of the clients, five masters",
           alone("5 masters", "Lockkeeper"), alone("5 masters", "RedLock of the clients"), sections),
-    times("alone-3", 1.5, "... three masters", alone("3 masters", "Lockkeeper"),
+    times("alone-3", 1.5, "... over RedLock of the clients, three masters", alone("3 masters", "Lockkeeper"),
           alone("3 masters", "RedLock of the clients"), sections),
-    times("alone-1-unfenced", 0.8, "... one master, fences off, over Redis directly",
+    times("alone-1-unfenced", 0.8, "... over Redis directly, one master, fences off",
           alone("one master", "Lockkeeper, no fences"), alone("one master", "redis-server"), sections),
-    times("alone-1-fenced", 0.7, "... one master, fences on, over Redis directly", alone("one master", "Lockkeeper, fences"),
+    times("alone-1-fenced", 0.7, "... over Redis directly, one master, fences on", alone("one master", "Lockkeeper, fences"),
           alone("one master", "redis-server"), sections),
-    times("alone-memory", 1, "... embedded store, over Redis directly", alone("memory", "Lockkeeper"),
+    times("alone-memory", 1, "... over Redis directly, embedded store", alone("memory", "Lockkeeper"),
           alone("memory", "redis-server"), sections),
-    times("alone-memory-piped", 1.5, "... embedded store, 32 requests at a time, over Redis directly",
+    times("alone-memory-piped", 1.5, "... over Redis directly, embedded store, 32 requests at a time",
           alone("memory, 32 at a time", "Lockkeeper"), alone("memory, 32 at a time", "redis-server"), sections),
 ]
 for library in ("redis-py", "npm redlock", "redis-semaphore"):
@@ -145,4 +180,8 @@ def judge(lines):
             verdicts.append(Verdict(bar, full, bar.find(lines)))
         except Missing as error:
             verdicts.append(Verdict(bar, full, None, str(error)))
+        except KeyError as error:
+            verdicts.append(Verdict(bar, full, None, f"the lines of this run have no {error}"))
+        except ZeroDivisionError:
+            verdicts.append(Verdict(bar, full, None, "nothing was done in a round"))
     return verdicts

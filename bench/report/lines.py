@@ -60,7 +60,8 @@ class Lines:
             for line in self.all:
                 if "failed" in line and all(line.get(name) == value for name, value in wanted.items()):
                     raise Missing(f"{line['contender']} failed: {line['failed']}")
-            raise Missing(f"no {wanted.get('contender', wanted.get('benchmark'))} in this run")
+            who = wanted.get("contender") or wanted.get("library")
+            raise Missing(f"no line of {wanted.get('benchmark')}{f', {who}' if who else ''}")
         return found
 
     def figure(self, value, **wanted):
@@ -68,18 +69,19 @@ class Lines:
         rounds = self.rounds(**wanted)
         return figure_of([(value(line), line.get("noisy", False)) for line in rounds.values()])
 
-    def ratio(self, value, mine, theirs, other_value=None):
+    def ratio(self, value, mine, theirs):
         """`value` of one contender by that of another, within rounds. `mine`, `theirs`: what their lines have."""
-        ours, other = self.rounds(**mine), self.rounds(**theirs)
-        pairs = []
-        for number in sorted(ours.keys() & other.keys()):
-            below = (other_value or value)(other[number])
-            if below:
-                pairs.append((value(ours[number]) / below,
-                              ours[number].get("noisy", False) or other[number].get("noisy", False)))
+        pairs = [(ours / other, noisy) for ours, other, noisy in self.pairs(value, mine, theirs) if other]
         if not pairs:
             raise Missing("no round has both")
         return figure_of(pairs)
+
+    def pairs(self, value, mine, theirs):
+        """(`value` of one contender, of the other, is it noisy), for each round that has both."""
+        ours, other = self.rounds(**mine), self.rounds(**theirs)
+        return [(value(ours[number]), value(other[number]),
+                 ours[number].get("noisy", False) or other[number].get("noisy", False))
+                for number in sorted(ours.keys() & other.keys())]
 
     def versions(self):
         found = []

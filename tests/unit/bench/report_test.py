@@ -26,7 +26,12 @@ def hot(contender, round, rate, benchmark="hot-key", **more):
     return {"benchmark": benchmark, "contender": contender, "title": contender, "round": round, "clients": 100,
             "hand_offs_per_s": rate, "sections_per_s": rate, "sections": 1000, "wait_us": WAITS, "jain": 1.0, "starved": 0,
             "longest_wait_at_end_us": 0, "generator_cpu_cores": 0.5, "masters": [{"commands": 10}],
+            "wait_turns": {"mean": 100.0, "p99": 100, "max": 120}, "verify": {"on": True, "intrusions": 0},
             "servers": [{"name": "redis-server", "cpu_us_per_section": 1.0}], "noisy": False, **more}
+
+
+def in_group(benchmark, group, contender, round, rate, **more):
+    return {**hot(contender, round, rate, benchmark=benchmark), "group": group, **more}
 
 
 def verdict(lines, name):
@@ -68,6 +73,32 @@ class Bars(unittest.TestCase):
         below = [hot("lockkeeper-5", 1, 100, masters=[{"commands": 49}])]
         self.assertEqual(verdict(below, "hot-commands").word, "met")
 
+    def test_the_longest_wait_counts_in_time_and_in_turns(self):
+        waits = {**WAITS, "max": 1600.0}
+        lines = [hot("lockkeeper-5", 1, 100, benchmark="hot-key-crowd", wait_us=waits)]
+        self.assertEqual(verdict(lines, "crowd-longest").word, "**missed**")
+        self.assertEqual(verdict(lines, "crowd-longest-turns").word, "met")
+        still_waiting = [hot("lockkeeper-5", 1, 100, benchmark="hot-key-crowd", longest_wait_at_end_us=1501.0)]
+        self.assertEqual(verdict(still_waiting, "crowd-longest").word, "**missed**")
+
+    def test_three_proxies_are_judged_by_rate_order_and_commands(self):
+        lines = [in_group("proxies", "hot", "one proxy", 1, 100),
+                 in_group("proxies", "hot", "three proxies", 1, 49, store_commands_per_section=0.05),
+                 in_group("proxies", "once", "three proxies", 1, 0, order={"inversions": 1})]
+        for name in ("proxies-rate", "proxies-order", "proxies-commands"):
+            self.assertEqual(verdict(lines, name).word, "**missed**", name)
+
+    def test_a_round_without_a_hand_off_or_a_field_is_no_end_of_the_report(self):
+        lines = [hot("lockkeeper-5", 1, 0)]
+        self.assertEqual(verdict(lines, "hot-p99").why_not, "nothing was done in a round")
+        del lines[0]["masters"]
+        self.assertEqual(verdict(lines, "hot-commands").why_not, "the lines of this run have no 'masters'")
+
+    def test_what_is_explained_is_a_bar(self):
+        with open(os.path.join(FOLDER, "explanations.md")) as file:
+            explained = {line[3:].strip() for line in file if line.startswith("## ")}
+        self.assertLessEqual(explained, {one.name for one in bars.BARS})
+
     def test_names_of_bars_are_their_own(self):
         names = [one.name for one in bars.BARS]
         self.assertEqual(len(names), len(set(names)))
@@ -77,6 +108,19 @@ class Losses(unittest.TestCase):
     def test_what_others_do_better_is_told_and_nothing_else(self):
         lines = Lines([hot("lockkeeper-5", 1, 50), hot("redis-blpop", 1, 100, servers=[{"cpu_us_per_section": 9.0}])])
         self.assertEqual([one[1].split(",")[2].split()[0] for one in losses.losses(lines)], ["hand-offs/s"])
+
+
+    def test_three_proxies_beside_one_and_crowds_as_we_come_beside_redis_are_compared(self):
+        lines = Lines([in_group("proxies", "hot", "one proxy", 1, 100), in_group("proxies", "hot", "three proxies", 1, 30),
+                       {**hot("a", 1, 50, benchmark="unmodified"), "library": "redis-py", "place": "Redis"},
+                       {**hot("b", 1, 40, benchmark="unmodified", starved=7), "library": "redis-py", "place": "Lockkeeper"}])
+        self.assertEqual([(round(one[0], 2), one[1].split(",")[0], one[1].split(",")[-1].split()[0]) for one in losses.losses(lines)],
+                         [(0, "1", "starved"), (0.3, "one hot key at three proxies", "hand-offs/s"), (0.8, "1", "hand-offs/s")])
+
+    def test_nothing_beside_nothing_is_no_loss(self):
+        lines = Lines([{**hot("a", 1, 0, benchmark="unmodified"), "library": "redis-py", "place": place}
+                       for place in ("Redis", "Lockkeeper")])
+        self.assertEqual(losses.losses(lines), [])
 
 
 class Report(unittest.TestCase):
@@ -90,6 +134,14 @@ class Report(unittest.TestCase):
             for place in ("Redis", "Lockkeeper, park"):
                 yield {**hot(place, number_of_round, 100, benchmark="unmodified"), "library": "redis-py", "place": place,
                        "redis_commands_per_s": 50.0, "redis_commands_per_section": 1.0}
+            for name in ("redis-server", "Lockkeeper"):
+                yield in_group("beside-redis", "PING, 1 at a time", name, number_of_round, 0, commands_per_s=1000.0)
+            for name in ("one proxy", "three proxies"):
+                yield in_group("proxies", "hot", name, number_of_round, 100, store_commands_per_section=0.04)
+            yield in_group("modes", "everybody once", "Lockkeeper, memory", number_of_round, 100, value=100.0, times_us=WAITS,
+                           unit="sections_per_s", order={"inversions": 3}, masters=[])
+            yield in_group("fleet", "hot", "embedded store", number_of_round, 100)
+            yield in_group("fleet", "frozen", "three of five", number_of_round, 0, error_ms=250.0, again_ms=20.0)
         yield {"benchmark": "hot-key", "contender": "zookeeper", "failed": "no Java | at all"}
 
     def test_every_chart_is_well_formed_and_has_both_grounds(self):
@@ -118,6 +170,8 @@ class Report(unittest.TestCase):
             self.assertIn("no Java", text)
             self.assertIn("what it printed", text)
             self.assertIn("`peers`: code 1", text)
+            for title in ("## Three proxies", "## Other loads", "## Locks on masters", "## Beside Redis", "an error takes 250"):
+                self.assertIn(title, text)
             for name in ("hot-key.svg", "waits.svg", "scaling-waiters.svg", "unmodified-starved.svg"):
                 self.assertIn(f"({name})", text)
                 self.assertTrue(os.path.exists(os.path.join(folder, name)), name)
