@@ -63,10 +63,10 @@ class Deadline:
 class Server:
     """One server of a kind at one port, which can be restarted as its operator would."""
 
-    def __init__(self, kind, masters=(), more="", options=("-c", "2", "--overprovisioned")):
+    def __init__(self, kind, masters=(), more="", cores=2, overprovisioned=True):
         """`masters`: somebody else's; `more`: lines of configuration."""
         self.kind = kind
-        self.options = options
+        self.cores, self.overprovisioned = cores, overprovisioned
         self.port = support.free_port()
         self.process = None
         self.masters, self.own_masters = masters, []
@@ -89,13 +89,13 @@ class Server:
             self.process = support.Redis(port=self.port)
         else:
             command = [os.environ["LOCKKEEPER"], "--port", str(self.port), "--http-port", "0", "-m", "256M",
-                       *self.options]
+                       "-c", str(self.cores)] + ["--overprovisioned"] * self.overprovisioned
             if self.file:
                 command += ["--config", self.file.name]
             self.process = support.Process(command, self.port)
         self.process.wait_until_ready()
         end = time.monotonic() + support.PATIENCE
-        while self.process.output().count(": votes") < 2 * len(self.masters):  # each core counts for itself
+        while self.process.output().count(": votes") < self.cores * len(self.masters):  # each core counts for itself
             if time.monotonic() > end:
                 raise AssertionError(f"the masters do not vote:\n{self.process.output()}")
             time.sleep(0.01)
@@ -265,7 +265,12 @@ def run_suite(suite, variant, kind, deadline, only=None):
     servers = []
     try:
         for _ in range(1 if only else suite.about["variants"][variant].get("servers", 1)):
-            servers.append(LinkedProxies() if kind == "proxies" else Server(kind, options=("-c", "1")) if only else Server(kind))
+            if kind == "proxies":
+                servers.append(LinkedProxies())
+            elif only:
+                servers.append(Server(kind, cores=1, overprovisioned=False))
+            else:
+                servers.append(Server(kind))
         control = Control(servers[0])
         environment = {
             **suite.environment(), "LOCK_HOST": "127.0.0.1", "LOCK_PORT": str(servers[0].port), "LOCK_KIND": kind,
@@ -468,8 +473,7 @@ def measure_latency(wanted, kinds, rounds, deadline):
         for _ in range(rounds):
             for kind in kinds:
                 cells, _ = run_suite(suite, variant, kind, deadline, only="latency")
-                text = cells["latency"][1]
-                found = re.match(r"median ([0-9.]+) ms", text)
+                found = re.match(r"median ([0-9.]+) ms", cells.get("latency", ("", ""))[1])
                 if not found or len(cells) > 1:
                     sys.exit(f"{variant} on {kind}: {cells}")
                 seen[kind].append(float(found[1]))
