@@ -343,7 +343,8 @@ def judge(row, variant, differences):
             if intended and outcome != "fail":
                 outcome, reason = "fail", f"differences.json explains a difference that is not there: {intended}"
             elif intended:
-                outcome, reason = "differs", f"{intended} ({reason})"
+                seen = reason.strip().partition("\n")[0]  # without its stack
+                outcome, reason = "differs", f"{intended} ({seen})"
             marks[scenario] += {"pass": "+", "na": "-", "fail": "F", "differs": "d"}[outcome]
             if outcome in ("fail", "differs"):
                 problems.append((outcome, scenario, kind, reason))
@@ -423,8 +424,8 @@ class Report:
         """The same as a page; `how` says what was run."""
         lines = ["# Lock libraries: the matrix", "", "<!-- Written by tests/clients/run.py --write; do not edit. -->", "",
                  *how, "",
-                 f"Each cell: {', '.join(self.kinds)}. `+` passed, `-` not applicable, `d` an explained difference, `F` failed. What "
-                 "each column demands stands in", "[scenarios.txt](../tests/clients/scenarios.txt).", "",
+                 f"Each cell: {', '.join(self.kinds)}. `+` passed, `-` not applicable, `d` an explained difference, `F` failed.",
+                 "What each column demands stands in [scenarios.txt](../tests/clients/scenarios.txt).", "",
                  "| Library | " + " | ".join(self.short[one] for one in SCENARIOS) + " |", "|---" * (1 + len(SCENARIOS)) + "|"]
         for variant in self.rows:
             lines.append(f"| {self.versions[variant]} | "
