@@ -56,6 +56,9 @@ class Deadline:
         """The seconds that are left, at most `limit`, and never none: what begins too late ends at once."""
         return limit if self.end is None else max(0.1, min(limit, self.end - time.monotonic()))
 
+    def why(self):
+        return f"the {self.minutes:g} minutes of this run are over"
+
     def passed(self):
         return self.end is not None and time.monotonic() >= self.end
 
@@ -260,7 +263,7 @@ def run_suite(suite, variant, kind, deadline, only=None):
     the one scenario to be played, as a measurement: Lockkeeper runs as in the benchmarks, and not as a guest."""
     expected = [only] if only else SCENARIOS + suite.about["variants"][variant].get("extra", [])
     if deadline.passed():
-        return {one: ("fail", f"not played: the {deadline.minutes} minutes of this run are over") for one in expected}, "?"
+        return {one: ("fail", f"not played: {deadline.why()}") for one in expected}, "?"
     cells, version = {}, "?"
     servers = []
     try:
@@ -310,7 +313,9 @@ def run_suite(suite, variant, kind, deadline, only=None):
         control.close()
         for scenario in expected:
             if scenario not in cells:
-                why = f"the suite took longer than {limit:.0f} s" if timed_out else f"the suite ended with {code}"
+                why = f"the suite ended with {code}"
+                if timed_out:
+                    why = deadline.why() if deadline.passed() else f"the suite took longer than {limit:.0f} s"
                 cells[scenario] = ("fail", f"no outcome: {why}\n{words}")
         complaints = [control.complaint]
     except Exception as error:
