@@ -453,7 +453,7 @@ class Report:
 
 
 def how_it_was_run(options, libraries, total):
-    """Lines for the page."""
+    """Lines for the page, as it is at the start: who works on while it runs changes what is there later."""
     def said(*command):
         done = subprocess.run(command, cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         return done.stdout.strip() if done.returncode == 0 else "?"
@@ -529,6 +529,7 @@ def main():
         sys.exit("no such suite; there are: " + " ".join(f"{s.name}/{v}" for s in suites for v in s.about["variants"]))
 
     started = time.monotonic()
+    how = how_it_was_run(options, len(wanted), sum(len(suite.about["variants"]) for suite in suites))
     broken = {}
     for suite in dict.fromkeys(suite for suite, _ in wanted):
         begin = time.monotonic()
@@ -571,8 +572,7 @@ def main():
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps({"versions": versions, "outcomes": rows}, indent=1) + "\n")
     if options.write:
-        total = sum(len(suite.about["variants"]) for suite in suites)
-        pathlib.Path(options.write).write_text(report.markdown(how_it_was_run(options, len(rows), total)))
+        pathlib.Path(options.write).write_text(report.markdown(how))
     print(f"\n{len(rows)} libraries on {', '.join(report.kinds)} in {time.monotonic() - started:.0f} s; "
           f"{report.count('-')} cells are not applicable, {report.count('d')} differ as explained")
     print(f"clients: {report.count('+')} passed, {report.count('F')} failed")
