@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs real lock libraries against Redis (the control), Lockkeeper, and Lockkeeper on a fleet of three masters.
 
-    run.py [--lockkeeper FILE] [--jobs N] [--kinds redis,embedded,fleet,proxies] [--quick] [suite[/variant] ...]
-    run.py --latency [ROUNDS]      how long waiting clients wait, side by side
+    run.py [--lockkeeper FILE] [--jobs N] [--kinds redis,embedded,fleet,proxies] [--quick] [--minutes N] [--write FILE]
+           [suite[/variant] ...]
+    run.py --latency [--rounds N] [suite[/variant] ...]      how long waiting clients wait, side by side
 
 The kind `proxies`, on demand, is three proxies on one fleet behind a load balancer that spreads connections over them.
 Every run of a suite has servers of its own, so that it may restart them. What a suite must have is told in README.md.
@@ -12,6 +13,7 @@ difference that differences.json explains. Only Python's standard library.
 
 import argparse
 import concurrent.futures
+import datetime
 import json
 import os
 import pathlib
@@ -36,14 +38,38 @@ SCENARIOS = [line.split()[0] for line in (HERE / "scenarios.txt").read_text().sp
 OUTCOMES = ("pass", "fail", "na")
 # A suite that takes longer than this hangs, however slow the machine is. suite.json may ask for more.
 LIMIT_SECONDS = 480
+# The same for a suite's set-up, which downloads; and how often one is tried that fails, after so many seconds each time.
+SETUP_SECONDS = 1800
+SETUP_PAUSES = (5, 30)
+# Scenarios whose reasons are told when they pass as well.
+TOLD = ("hand_offs", "fair_dead_waiter")
+
+
+class Deadline:
+    """Of the whole run, if there is one. A suite that is at work then is ended, and what was not played has failed."""
+
+    def __init__(self, minutes):
+        self.minutes = minutes
+        self.end = time.monotonic() + 60 * minutes if minutes else None
+
+    def left(self, limit):
+        """The seconds that are left, at most `limit`, and never none: what begins too late ends at once."""
+        return limit if self.end is None else max(0.1, min(limit, self.end - time.monotonic()))
+
+    def why(self):
+        return f"the {self.minutes:g} minutes of this run are over"
+
+    def passed(self):
+        return self.end is not None and time.monotonic() >= self.end
 
 
 class Server:
     """One server of a kind at one port, which can be restarted as its operator would."""
 
-    def __init__(self, kind, masters=(), more=""):
+    def __init__(self, kind, masters=(), more="", cores=2, overprovisioned=True):
         """`masters`: somebody else's; `more`: lines of configuration."""
         self.kind = kind
+        self.cores, self.overprovisioned = cores, overprovisioned
         self.port = support.free_port()
         self.process = None
         self.masters, self.own_masters = masters, []
@@ -65,14 +91,14 @@ class Server:
         if self.kind == "redis":
             self.process = support.Redis(port=self.port)
         else:
-            command = [os.environ["LOCKKEEPER"], "--port", str(self.port), "--http-port", "0", "-c", "2", "-m", "256M",
-                       "--overprovisioned"]
+            command = [os.environ["LOCKKEEPER"], "--port", str(self.port), "--http-port", "0", "-m", "256M",
+                       "-c", str(self.cores)] + ["--overprovisioned"] * self.overprovisioned
             if self.file:
                 command += ["--config", self.file.name]
             self.process = support.Process(command, self.port)
         self.process.wait_until_ready()
         end = time.monotonic() + support.PATIENCE
-        while self.process.output().count(": votes") < 2 * len(self.masters):  # each core counts for itself
+        while self.process.output().count(": votes") < self.cores * len(self.masters):  # each core counts for itself
             if time.monotonic() > end:
                 raise AssertionError(f"the masters do not vote:\n{self.process.output()}")
             time.sleep(0.01)
@@ -198,10 +224,32 @@ class Suite:
     def environment(self):
         return {**os.environ, "CLIENTS_HOME": str(home()), "SUITE_HOME": str(self.home), "LC_ALL": "C.UTF-8"}
 
-    def setup(self):
+    def setup(self, deadline):
+        """Returns what went wrong, or nothing. Registries of packages have bad moments: it is tried more than once."""
         self.home.mkdir(parents=True, exist_ok=True)
-        return subprocess.run([self.folder / "setup"], cwd=self.folder, env=self.environment(), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1800)
+        for pause in (*SETUP_PAUSES, None):
+            complaint = self.setup_once(deadline.left(SETUP_SECONDS))
+            if complaint is None or pause is None or deadline.passed():
+                return complaint
+            print(f"setup {self.name}: failed, once more in {pause} s\n{complaint}", flush=True)
+            time.sleep(deadline.left(pause))
+        return None
+
+    def setup_once(self, limit):
+        with tempfile.TemporaryFile("w+") as output:
+            process = subprocess.Popen([self.folder / "setup"], cwd=self.folder, env=self.environment(), text=True,
+                                       stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                       start_new_session=True)
+            try:
+                code = process.wait(limit)
+                ended = f"it ended with {code}"
+            except subprocess.TimeoutExpired:
+                code, ended = None, f"it took longer than {limit:.0f} s"
+            finally:
+                kill_group(process)
+                process.wait()
+            output.seek(0)
+            return None if code == 0 else f"{output.read()[-4000:]}{ended}"
 
 
 def home():
@@ -210,16 +258,22 @@ def home():
     return pathlib.Path(os.environ.get("CLIENTS_HOME") or os.path.join(cache, "clients")).absolute()
 
 
-def run_suite(suite, variant, kind, only=None):
+def run_suite(suite, variant, kind, deadline, only=None):
     """The cells of one row for one kind of server: {scenario: (outcome, reason)}, and the library's version. `only` is
-    the one scenario to be played."""
+    the one scenario to be played, as a measurement: Lockkeeper runs as in the benchmarks, and not as a guest."""
     expected = [only] if only else SCENARIOS + suite.about["variants"][variant].get("extra", [])
-    limit = suite.about["variants"][variant].get("seconds", LIMIT_SECONDS)
+    if deadline.passed():
+        return {one: ("fail", f"not played: {deadline.why()}") for one in expected}, "?"
     cells, version = {}, "?"
     servers = []
     try:
         for _ in range(1 if only else suite.about["variants"][variant].get("servers", 1)):
-            servers.append(LinkedProxies() if kind == "proxies" else Server(kind))
+            if kind == "proxies":
+                servers.append(LinkedProxies())
+            elif only:
+                servers.append(Server(kind, cores=1, overprovisioned=False))
+            else:
+                servers.append(Server(kind))
         control = Control(servers[0])
         environment = {
             **suite.environment(), "LOCK_HOST": "127.0.0.1", "LOCK_PORT": str(servers[0].port), "LOCK_KIND": kind,
@@ -230,6 +284,7 @@ def run_suite(suite, variant, kind, only=None):
             process = subprocess.Popen([suite.folder / "run"], cwd=suite.folder, env=environment, text=True,
                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
                                        start_new_session=True)
+            limit = deadline.left(suite.about["variants"][variant].get("seconds", LIMIT_SECONDS))
             late = threading.Timer(limit, kill_group, [process])
             late.start()
             for line in process.stdout:
@@ -258,7 +313,9 @@ def run_suite(suite, variant, kind, only=None):
         control.close()
         for scenario in expected:
             if scenario not in cells:
-                why = f"the suite took longer than {limit} s" if timed_out else f"the suite ended with {code}"
+                why = f"the suite ended with {code}"
+                if timed_out:
+                    why = deadline.why() if deadline.passed() else f"the suite took longer than {limit:.0f} s"
                 cells[scenario] = ("fail", f"no outcome: {why}\n{words}")
         complaints = [control.complaint]
     except Exception as error:
@@ -291,59 +348,138 @@ def judge(row, variant, differences):
             if intended and outcome != "fail":
                 outcome, reason = "fail", f"differences.json explains a difference that is not there: {intended}"
             elif intended:
-                outcome, reason = "differs", f"{intended} ({reason})"
+                seen = reason.strip().partition("\n")[0]  # without its stack
+                outcome, reason = "differs", f"{intended} ({seen})"
             marks[scenario] += {"pass": "+", "na": "-", "fail": "F", "differs": "d"}[outcome]
             if outcome in ("fail", "differs"):
                 problems.append((outcome, scenario, kind, reason))
     return marks, problems
 
 
-def print_matrix(rows, versions, differences, kinds):
-    names = {scenario: short for scenario, short in (
-        line.split()[:2] for line in (HERE / "scenarios.txt").read_text().splitlines() if line[:1].isalpha())}
-    width = max(len(versions[one]) for one in rows) + 2
-    print(f"\nEach cell: {', '.join(kinds)}. + passed, - not applicable, d an explained difference, F failed\n")
-    print(" " * width + "".join(f"{names[one]:8}" for one in SCENARIOS))
-    problems, further = [], []
-    for variant, row in rows.items():
-        marks, found = judge(row, variant, differences)
-        problems += [(variant, *one) for one in found]
-        print(f"{versions[variant]:{width}}" + "".join(f"{marks.get(one, '???'):8}" for one in SCENARIOS))
-        extra = [f"{one} {mark}" for one, mark in marks.items() if one not in SCENARIOS]
-        if extra:
-            further.append(f"{versions[variant]}: " + ", ".join(extra))
-    if further:
+class Report:
+    """What was seen, and what is to be thought of it."""
+
+    def __init__(self, rows, versions, differences, kinds):
+        self.kinds = [one for one in KINDS if one in kinds]
+        self.versions = versions
+        # Runs end in any order; what is read has an order of its own.
+        self.rows = {variant: {kind: row[kind] for kind in self.kinds if kind in row} for variant, row in rows.items()}
+        self.short = {scenario: short for scenario, short in (
+            line.split()[:2] for line in (HERE / "scenarios.txt").read_text().splitlines() if line[:1].isalpha())}
+        self.marks, self.problems = {}, []
+        for variant, row in self.rows.items():
+            self.marks[variant], found = judge(row, variant, differences)
+            self.problems += [(variant, *one) for one in found]
+
+    def count(self, mark):
+        return sum(marks.count(mark) for row in self.marks.values() for marks in row.values())
+
+    def extra(self, variant):
+        return [f"{one} {mark}" for one, mark in self.marks[variant].items() if one not in SCENARIOS]
+
+    def told(self):
+        """(variant, scenario, {kind: reason}) of those scenarios that have something to tell."""
+        for scenario in TOLD:
+            for variant, row in self.rows.items():
+                said = {kind: cells[scenario][1] for kind, cells in row.items() if cells.get(scenario, ("",))[0] == "pass"}
+                if said:
+                    yield variant, scenario, said
+
+    def not_applicable(self):
+        """(variant, {reason: scenarios}), as the first kind tells it."""
+        for variant, row in self.rows.items():
+            reasons = {}
+            for scenario, (outcome, reason) in next(iter(row.values())).items():
+                if outcome == "na":
+                    reasons.setdefault(reason, []).append(scenario)
+            if reasons:
+                yield variant, reasons
+
+    def chosen(self, wanted):
+        """(variant, scenario, kind, reason) of `fail` or `differs`."""
+        return [(variant, scenario, kind, reason.strip()) for variant, outcome, scenario, kind, reason in self.problems
+                if outcome == wanted]
+
+    def print(self):
+        width = max(len(self.versions[one]) for one in self.rows) + 2
+        print(f"\nEach cell: {', '.join(self.kinds)}. + passed, - not applicable, d an explained difference, F failed\n")
+        print(" " * width + "".join(f"{self.short[one]:8}" for one in SCENARIOS))
+        for variant in self.rows:
+            print(f"{self.versions[variant]:{width}}"
+                  + "".join(f"{self.marks[variant].get(one, '???'):8}" for one in SCENARIOS))
         print("\nOf one library alone:")
-        print("\n".join("  " + one for one in further))
-    print("\nNot applicable:")
-    for variant, row in rows.items():
-        cells = next(iter(row.values()))
-        for scenario, (outcome, reason) in cells.items():
-            if outcome == "na":
-                print(f"  {variant} {scenario}: {reason}")
-    for outcome, title in (("differs", "Explained differences"), ("fail", "Failures")):
-        chosen = [one for one in problems if one[1] == outcome]
-        if chosen:
-            print(f"\n{title}:")
-        for variant, _, scenario, kind, reason in chosen:
-            print(f"  {variant} {scenario} on {kind}: " + reason.strip().replace("\n", "\n      "))
-    return sum(one[1] == "fail" for one in problems)
+        for variant in self.rows:
+            if self.extra(variant):
+                print(f"  {self.versions[variant]}: {', '.join(self.extra(variant))}")
+        print("\nTold by what passed:")
+        for variant, scenario, said in self.told():
+            for kind, reason in said.items():
+                print(f"  {variant} {scenario} on {kind}: {reason}")
+        print("\nNot applicable:")
+        for variant, reasons in self.not_applicable():
+            for reason, scenarios in reasons.items():
+                print(f"  {variant} {', '.join(scenarios)}: {reason}")
+        for outcome, title in (("differs", "Explained differences"), ("fail", "Failures")):
+            if self.chosen(outcome):
+                print(f"\n{title}:")
+            for variant, scenario, kind, reason in self.chosen(outcome):
+                print(f"  {variant} {scenario} on {kind}: " + reason.replace("\n", "\n      "))
+
+    def markdown(self, how):
+        """The same as a page; `how` says what was run."""
+        lines = ["# Lock libraries: the matrix", "", "<!-- Written by tests/clients/run.py --write; do not edit. -->", "",
+                 *how, "",
+                 f"Each cell: {', '.join(self.kinds)}. `+` passed, `-` not applicable, `d` an explained difference, `F` failed.",
+                 "What each column demands stands in [scenarios.txt](../tests/clients/scenarios.txt).", "",
+                 "| Library | " + " | ".join(self.short[one] for one in SCENARIOS) + " |", "|---" * (1 + len(SCENARIOS)) + "|"]
+        for variant in self.rows:
+            lines.append(f"| {self.versions[variant]} | "
+                         + " | ".join(f"`{self.marks[variant].get(one, '???')}`" for one in SCENARIOS) + " |")
+        lines += ["", f"{self.count('+')} passed, {self.count('F')} failed, {self.count('-')} not applicable, "
+                  f"{self.count('d')} explained differences.", "", "## Of one library alone", ""]
+        lines += [f"- {self.versions[one]}: " + ", ".join(self.extra(one)) for one in self.rows if self.extra(one)]
+        lines += ["", "## Told by what passed", "", "| Library | Scenario | Server | |", "|---|---|---|---|"]
+        lines += [f"| {self.versions[variant]} | {scenario} | {kind} | {reason} |"
+                  for variant, scenario, said in self.told() for kind, reason in said.items()]
+        lines += ["", "## Not applicable", ""]
+        lines += [f"- {self.versions[variant]}, {', '.join(scenarios)}: {reason}"
+                  for variant, reasons in self.not_applicable() for reason, scenarios in reasons.items()]
+        for outcome, title in (("differs", "Explained differences"), ("fail", "Failures")):
+            if self.chosen(outcome):
+                lines += ["", f"## {title}", ""]
+            lines += [f"- {self.versions[variant]}, {scenario} on {kind}: " + " ".join(reason.split())
+                      for variant, scenario, kind, reason in self.chosen(outcome)]
+        return "\n".join(lines) + "\n"
 
 
-def measure_latency(wanted, kinds, rounds):
+def how_it_was_run(options, libraries, total):
+    """Lines for the page, as it is at the start: who works on while it runs changes what is there later."""
+    def said(*command):
+        done = subprocess.run(command, cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return done.stdout.strip() if done.returncode == 0 else "?"
+
+    redis = re.search(r"v=([0-9.]+)", said("redis-server", "--version"))
+    commit = said("git", "rev-parse", "--short", "HEAD")
+    if said("git", "status", "--porcelain", "--untracked-files=no"):
+        commit += " with changes"
+    counter = "20 increments (`--quick`)" if options.quick else "200 increments"
+    return [f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, commit {commit}: {libraries} of {total} libraries against redis-server "
+            f"{redis[1] if redis else '?'} and Lockkeeper,", f"{os.cpu_count()} cores; the counter is one of 50 workers with {counter} each."]
+
+
+def measure_latency(wanted, kinds, rounds, deadline):
     """One after the other, the servers in turn within each round, so that what else the machine does hits all alike."""
     def median(figures):
         return sorted(figures)[len(figures) // 2]
 
-    print("\nHow long one of 8 workers waits for a lock that each holds for about 1 ms: the median of the medians of "
-          f"{rounds} rounds\n(least to most), and the median of the ratios to Redis within a round\n")
+    print("\nHow long one of 8 workers waits for a lock that another one has, and that each holds for about 1 ms: the median "
+          f"of the\nmedians of {rounds} rounds (least to most), and the median of the ratios to Redis within a round\n")
     for suite, variant in wanted:
         seen = {kind: [] for kind in kinds}
         for _ in range(rounds):
             for kind in kinds:
-                cells, _ = run_suite(suite, variant, kind, only="latency")
-                text = cells["latency"][1]
-                found = re.match(r"median ([0-9.]+) ms", text)
+                cells, _ = run_suite(suite, variant, kind, deadline, only="latency")
+                found = re.match(r"median ([0-9.]+) ms", cells.get("latency", ("", ""))[1])
                 if not found or len(cells) > 1:
                     sys.exit(f"{variant} on {kind}: {cells}")
                 seen[kind].append(float(found[1]))
@@ -355,22 +491,30 @@ def measure_latency(wanted, kinds, rounds):
         print(line, flush=True)
 
 
-def main():
+def parse(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--lockkeeper", default=str(TOP / "build/release/lockkeeper"))
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
     parser.add_argument("--kinds", default=",".join(USUAL_KINDS))
     parser.add_argument("--quick", action="store_true", help="a counter of 50 x 20 instead of 50 x 200")
-    parser.add_argument("--latency", type=int, nargs="?", const=5, metavar="ROUNDS",
+    parser.add_argument("--minutes", type=float, help="end after so many, whatever is left; what was not played has failed")
+    parser.add_argument("--latency", action="store_true",
                         help="measure how long waiting clients wait for a contended lock, and test nothing")
+    parser.add_argument("--rounds", type=int, default=5, help="of --latency")
+    parser.add_argument("--write", metavar="FILE", help="write the matrix to this file as Markdown")
     parser.add_argument("--json", help="write all outcomes and reasons to this file")
     parser.add_argument("suites", nargs="*")
-    options = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def main():
+    options = parse(sys.argv[1:])
     os.environ["LOCKKEEPER"] = os.path.abspath(options.lockkeeper)
     if not os.access(os.environ["LOCKKEEPER"], os.X_OK):
         sys.exit(f"{options.lockkeeper} is not there: 'make build' first")
     if options.quick:
         os.environ["LOCK_INCREMENTS"] = "20"
+    deadline = Deadline(options.minutes)
     kinds = options.kinds.split(",")
     if set(kinds) - set(KINDS):
         sys.exit(f"--kinds: some of {','.join(KINDS)}")
@@ -385,20 +529,20 @@ def main():
         sys.exit("no such suite; there are: " + " ".join(f"{s.name}/{v}" for s in suites for v in s.about["variants"]))
 
     started = time.monotonic()
-    failed = False
+    how = how_it_was_run(options, len(wanted), sum(len(suite.about["variants"]) for suite in suites))
+    broken = {}
     for suite in dict.fromkeys(suite for suite, _ in wanted):
         begin = time.monotonic()
-        done = suite.setup()
-        print(f"setup {suite.name}: {'ready' if done.returncode == 0 else 'FAILED'}, {time.monotonic() - begin:.0f} s",
-              flush=True)
-        if done.returncode != 0:
-            failed = True
-            print(done.stdout)
-    if failed:
-        sys.exit("a toolchain or a library could not be set up; nothing is skipped for that")
+        complaint = suite.setup(deadline)
+        print(f"setup {suite.name}: {'FAILED' if complaint else 'ready'}, {time.monotonic() - begin:.0f} s", flush=True)
+        if complaint:
+            print(complaint, flush=True)
+            broken[suite.name] = f"a toolchain or a library could not be set up:\n{complaint}"
 
     if options.latency:
-        measure_latency(wanted, kinds, options.latency)
+        if broken:
+            sys.exit("a toolchain or a library could not be set up")
+        measure_latency(wanted, kinds, options.rounds, deadline)
         return
 
     rows = {variant: {} for _, variant in wanted}
@@ -406,7 +550,9 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         def one_run(suite, variant, kind):
             begin = time.monotonic()
-            return (*run_suite(suite, variant, kind), time.monotonic() - begin)
+            if suite.name in broken:  # nothing is skipped for that
+                return {"setup": ("fail", broken[suite.name])}, "?", 0
+            return (*run_suite(suite, variant, kind, deadline), time.monotonic() - begin)
 
         # Long ones first, so that none of them is left over at the end.
         order = sorted(((suite, variant, kind) for suite, variant in wanted for kind in kinds),
@@ -421,11 +567,16 @@ def main():
             print(f"{variant} on {kind}: {len(cells) - len(bad)} of {len(cells)} in {seconds:.0f} s"
                   + (f"; failed: {' '.join(map(str, bad))}" if bad else ""), flush=True)
 
-    count = print_matrix(rows, versions, differences, kinds)
+    report = Report(rows, versions, differences, kinds)
+    report.print()
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps({"versions": versions, "outcomes": rows}, indent=1) + "\n")
-    print(f"\n{len(rows)} libraries, {count} failures, {time.monotonic() - started:.0f} s")
-    sys.exit(1 if count else 0)
+    if options.write:
+        pathlib.Path(options.write).write_text(report.markdown(how))
+    print(f"\n{len(rows)} libraries on {', '.join(report.kinds)} in {time.monotonic() - started:.0f} s; "
+          f"{report.count('-')} cells are not applicable, {report.count('d')} differ as explained")
+    print(f"clients: {report.count('+')} passed, {report.count('F')} failed")
+    sys.exit(1 if report.count("F") else 0)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ final class SpringSuite {
         redis = new StringRedisTemplate(factory);
         one = registry(factory, LONG);
         two = registry(factory, LONG);
-        new Scenarios()
+        Scenarios scenarios = new Scenarios()
             .add("handshake", SpringSuite::handshake)
             .add("acquire_release", () -> acquireRelease(one))
             .add("refused_while_held", SpringSuite::refusedWhileHeld)
@@ -85,8 +85,11 @@ final class SpringSuite {
             .add("resp3", () -> withProtocol(ProtocolVersion.RESP3))
             .add("usage_errors", SpringSuite::usageErrors)
             .add("latency", () -> withRegistries(8, all -> Scenarios.latency(() -> taken(all, "latency"))))
-            .add("reconnect", SpringSuite::reconnect)
-            .run("Spring Integration " + Scenarios.versionOf(RedisLockRegistry.class) + (BY_MESSAGES ? " pubsub" : " spin"));
+            .add("reconnect", SpringSuite::reconnect);
+        if (BY_MESSAGES) {
+            scenarios.add("hand_offs", SpringSuite::handOffs);
+        }
+        scenarios.run("Spring Integration " + Scenarios.versionOf(RedisLockRegistry.class) + (BY_MESSAGES ? " pubsub" : " spin"));
         System.exit(0);
     }
 
@@ -182,6 +185,12 @@ final class SpringSuite {
         lock.unlock();
         waiter.join();
         return (woken[0] - released) / 1000 + " us, " + (BY_MESSAGES ? "by a message" : "polls every 100 ms");
+    }
+
+    static Object handOffs() throws Exception {
+        return Scenarios.handOffs(
+            () -> taken(ThreadLocal.withInitial(() -> one), "hand-offs"),
+            () -> taken(ThreadLocal.withInitial(() -> two), "hand-offs"), "by a message");
     }
 
     static Object extend() throws Exception {

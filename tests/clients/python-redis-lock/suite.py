@@ -7,7 +7,7 @@ import redis
 import redis_lock
 
 from scenarios import (FOREVER, HOST, INCREMENTS, PATIENCE, PORT, WORKERS, Holder, NotApplicable, Worker, expect, holding,
-                       in_threads, restart_server, run, wait_until)
+                       in_threads, restart_server, run, time_hand_offs, wait_until)
 
 
 def connect(**options):
@@ -172,6 +172,16 @@ def usage_errors():
     client.delete(key_of("errors"))
 
 
+def hand_offs():
+    def take(key_holder):
+        one = lock("hand-offs", on=key_holder, expire=FOREVER)
+        assert one.acquire()
+        return one.release
+
+    with connect() as elsewhere:
+        return time_hand_offs(lambda: take(client), lambda: take(elsewhere), "by BLPOP")
+
+
 def reset():
     held = lock("reset", expire=FOREVER)
     assert held.acquire()
@@ -200,5 +210,5 @@ if __name__ == "__main__":
         one.__name__: one for one in (
             handshake, acquire_release, refused_while_held, wakes_on_release, extend, expiry_frees,
             release_of_expired_or_foreign, reentrancy, watchdog, counter, fairness, reconnect, resp2, resp3, usage_errors,
-            reset)
+            reset, hand_offs)
     })
