@@ -208,6 +208,9 @@ public:
     virtual void cut() = 0;
     /// Calls back once when the client has sent something more, or has left.
     virtual void when_heard(std::function<void()> call) = 0;
+    /// It has just been given this lock: if it says nothing more it may not know, and send the same
+    /// again over another connection.
+    virtual void took_with_last_words(std::string_view key) = 0;
     /// The same for breaking a limit, which an operator may want to know.
     virtual void give_up(std::string_view why) = 0;
 

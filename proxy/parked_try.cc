@@ -68,6 +68,7 @@ ss::future<parked_end> park(client& who, const owned_request& request, shards::l
     switch (answer.how) {
         case end::granted:
             who.all.locks.local().pollers().forget(token);
+            who.took_with_last_words(key);
             co_return parked_end::granted;
         case end::elsewhere:
             // The home holds the answer back, if its policy says so.

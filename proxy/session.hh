@@ -46,6 +46,9 @@ public:
 
     void cut() override;
     void when_heard(std::function<void()> call) override;
+    void took_with_last_words(std::string_view key) override {
+        _taken_last.emplace_back(database, key);
+    }
     void give_up(std::string_view why) override;
 
     /// Ends the connection if a limit on time says so.

@@ -230,7 +230,8 @@ std::optional<shards::lock_order> read_try(client& who, const request& args) {
                               .key = std::string(args[1]),
                               .owner = std::string(args[2]),
                               .client = who.id,
-                              .ttl = ttl};
+                              .ttl = ttl,
+                              .may_own = true};  // and is told so, if it cannot know
 }
 
 bool set_may_park(client& who, const request& args) {
@@ -250,7 +251,7 @@ ss::future<> set_in_time(client& who, owned_request args) {
             who.reply.ok();
             break;
         case parked_end::refused:
-            who.reply.null();
+            co_await run_unparked(who, args, views[1]);
             break;
         case parked_end::answered:
             break;
