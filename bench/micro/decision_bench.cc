@@ -7,7 +7,6 @@
 /// For instructions per decision, run one case twice under callgrind with different numbers; that
 /// is what bench/parser_instructions.py does.
 
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -16,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/micro/allocations.hh"
+#include "bench/micro/cases.hh"
 #include "proxy/idioms/recogniser.hh"
 #include "shards/core/quorum_round.hh"
 
@@ -151,11 +150,7 @@ void load_again(std::uint64_t times) {
     }
 }
 
-struct bench_case {
-    const char* name;
-    const char* what;
-    void (*run)(std::uint64_t times);
-};
+using lockkeeper::bench::bench_case;
 
 constexpr bench_case cases[] = {
     {"win-1", "a round won on one master", [](std::uint64_t n) { win(1, n); }},
@@ -178,43 +173,10 @@ constexpr bench_case cases[] = {
      [](std::uint64_t n) { recognise(strange_text, false, n); }},
 };
 
-void measure(const bench_case& c, std::uint64_t times) {
-    const std::uint64_t allocated = lockkeeper::bench::allocations();
-    const auto begin = std::chrono::steady_clock::now();
-    c.run(times);
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    const auto each = static_cast<double>(times);
-    std::printf("%-14s %8.1f ns %6.2f allocations  %s\n", c.name, took.count() / each,
-                static_cast<double>(lockkeeper::bench::allocations() - allocated) / each, c.what);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::string_view chosen = argc > 1 ? argv[1] : "";
-    if (chosen == "--list") {
-        for (const bench_case& c : cases) {
-            std::printf("%-14s %s\n", c.name, c.what);
-        }
-        return 0;
-    }
-    std::uint64_t times = 100'000;
-    if (argc > 2) {
-        const std::string_view text = argv[2];
-        const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), times);
-        if (failure != std::errc{} || end != text.data() + text.size() || times == 0) {
-            stop("the number of times is not a number");
-        }
-    }
-    bool any = false;
-    for (const bench_case& c : cases) {
-        if (chosen.empty() || chosen == c.name) {
-            measure(c, times);
-            any = true;
-        }
-    }
-    if (!any) {
-        stop("no such case; see --list");
-    }
-    return sink == 0 ? 1 : 0;
+    const int code = lockkeeper::bench::run_cases(cases, 100'000, argc, argv);
+    // Nobody but the optimiser cares for the sum.
+    return sink == 0 && argc == 1 ? 1 : code;
 }

@@ -75,9 +75,9 @@ COMPARED = [
      wait("p99"), False, "one proxy"),
     ("one hot key, hand-offs/s on five masters beside the embedded store", "/s", fleet("hot", "Lockkeeper on five masters"),
      fleet("hot", "embedded store"), hand_offs, True, "our own memory"),
-    *[(f"1,000 waiters of {name}, unmodified, hand-offs/s as we come (`barge`) beside plain Redis", "/s",
+    *[(f"1,000 waiters of {name}, unmodified, hand-offs/s as we come (`auto`) beside plain Redis", "/s",
        unmodified(name, "Lockkeeper"), unmodified(name, "Redis"), hand_offs, True, "Redis") for name in LIBRARIES],
-    *[(f"1,000 waiters of {name}, unmodified, starved as we come (`barge`) beside plain Redis", "clients",
+    *[(f"1,000 waiters of {name}, unmodified, starved as we come (`auto`) beside plain Redis", "clients",
        unmodified(name, "Lockkeeper"), unmodified(name, "Redis"), starved, False, "Redis") for name in LIBRARIES],
     *[(f"{benchmark}: {group}, commands/s of the embedded store beside Redis", "/s", beside_redis(benchmark, group, "Lockkeeper"),
        beside_redis(benchmark, group, "redis-server"), commands, True, "Redis")
