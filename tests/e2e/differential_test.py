@@ -622,8 +622,10 @@ class Differential(unittest.TestCase):
         numbers = [self.options.only] if self.options.only is not None else range(self.options.streams)
         seen, failures, began = collections.Counter(), 0, time.monotonic()
         print(f"seed {seed}, {len(numbers)} streams", flush=True)
-        # Streams follow each other like the tries of a client that polls; nobody is to be preferred for it.
-        config = "policies: [{keys: '*', starvation_after: 1h}]\n"
+        # Streams follow each other like the tries of a client that polls, and one that guesses passwords; nobody is to
+        # be preferred for it, or kept waiting.
+        config = ("policies: [{keys: '*', pollers: barge, starvation_after: 1h}]\n"
+                  "limits: {failed_logins_per_address: 0}\n")
         with Redis() as redis, Lockkeeper(cores=1, config=config) as one, Lockkeeper(cores=2, config=config) as two:
             for server, cores in ((one, 1), (two, 2)):
                 server.cores = cores
