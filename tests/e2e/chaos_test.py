@@ -104,7 +104,14 @@ class World:
         try:
             wait_until(vote, f"{least} masters vote at all proxies")
         except AssertionError as never:
-            raise AssertionError(f"{never}: {[proxy.masters() for proxy in self.proxies]}") from never
+            raise AssertionError(f"{never}: {[self.told_by(proxy) for proxy in self.proxies]}") from never
+
+    def told_by(self, proxy):
+        """What it says of its masters; if it says nothing, what it does instead, and its log."""
+        try:
+            return proxy.masters()
+        except OSError as trouble:
+            return f"{trouble}: {proxy.server.threads()}\n{proxy.server.output()[-4000:]}"
 
     def pause(self, least=0.05, most=1.0):
         time.sleep(self.random.uniform(least, most))
