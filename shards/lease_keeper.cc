@@ -36,6 +36,9 @@ constexpr auto linger_for_peers = 1s;
 /// one get their chance from time to time.
 constexpr auto kept_for_pollers = 1s;
 constexpr auto left_to_others = 100ms;
+/// A lease that is woken and asks for a moment that has passed could hold up its core for ever. It
+/// must not, and this makes sure.
+constexpr auto between_ringings = 100us;
 
 using phase = lease::phase;
 
@@ -149,7 +152,7 @@ void lease_keeper::with(record& one, instant now, Work work) {
     _out = std::move(out);
     const instant due = std::min(one.held.wake_at(group.rules()), one.lingers_until);
     if (due != end_of_time) {
-        _due.set(one, due);
+        _due.set(one, std::max(due, _next_ringing));
     } else if (one.heap_index != not_in_heap) {
         _due.remove(one);
     }
@@ -300,6 +303,7 @@ void lease_keeper::link_lost(uint32_t stripe, master_index from) {
 void lease_keeper::on_due() {
     _timer_at = end_of_time;
     const auto now = read_clock();
+    _next_ringing = now + between_ringings;
     bool any = false;
     while (!_due.empty() && _due.top().expiry <= now) {
         auto& one = static_cast<record&>(_due.top());

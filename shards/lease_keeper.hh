@@ -194,6 +194,7 @@ private:
     std::vector<lease_action> _out;
     ss::timer<> _timer;
     instant _timer_at = end_of_time;
+    instant _next_ringing{};  ///< no alarm before
     std::array<uint64_t, 64> _random{};
     size_t _random_left = 0;
     lease_counters _counted;

@@ -27,6 +27,7 @@ enum class fault : uint8_t {
     votes_of_lost_links,         ///< votes count although their connection has broken since
     votes_after_the_deadline,    ///< a round never ends, however late its votes are
     attempt_reused,              ///< all attempts of a proxy for a key share one value
+    wait_outlives_quorum,        ///< an alarm for votes of which one has gone rings for ever
     validity_from_end_of_round,  ///< counts from the last answer, not from before the first
                                  ///< question
     no_drift_allowance,

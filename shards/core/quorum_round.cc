@@ -72,6 +72,10 @@ round_step quorum_round::decide(instant now) {
         return give_up(now);
     }
     if (!_fences.has_quorum()) {
+        // One of the quorum that the wait was for has gone: there is nothing to wake up for.
+        if (!planted(fault::wait_outlives_quorum)) {
+            _hedge_until.reset();
+        }
         return {};
     }
     if (const auto block = _fences.settled()) {

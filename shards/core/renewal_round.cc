@@ -97,6 +97,10 @@ void renewal_round::decide_block(renewal_step& step, instant now) {
         return;
     }
     if (!_fences.has_quorum()) {
+        // One of the quorum that the wait was for has gone: there is nothing to wake up for.
+        if (!planted(fault::wait_outlives_quorum)) {
+            _hedge_until.reset();
+        }
         return;
     }
     if (const auto block = _fences.settled()) {

@@ -29,6 +29,7 @@ inline constexpr named_fault fleet_faults[] = {
     LOCKKEEPER_FAULT(votes_of_lost_links),
     LOCKKEEPER_FAULT(votes_after_the_deadline),
     LOCKKEEPER_FAULT(attempt_reused),
+    LOCKKEEPER_FAULT(wait_outlives_quorum),
     LOCKKEEPER_FAULT(validity_from_end_of_round),
     LOCKKEEPER_FAULT(no_drift_allowance),
     LOCKKEEPER_FAULT(no_incarnation_check),

@@ -26,6 +26,10 @@ int64_t shortest_wait() {
     return planted(fault::stale_clock) || planted(fault::votes_after_the_deadline) ? ms : us;
 }
 
+bool is_at_work(lease::phase state) {
+    return state == lease::phase::held || state == lease::phase::acquiring;
+}
+
 std::string nonce_text(uint64_t nonce) {
     return std::to_string(nonce);
 }
@@ -391,8 +395,7 @@ void fleet_proxy::on_client_gone(uint8_t key, uint8_t client, uint32_t request, 
 
 void fleet_proxy::arm(uint8_t key) {
     lock& it = _locks[key];
-    const bool idle =
-        it.lease.state() != lease::phase::held && it.lease.state() != lease::phase::acquiring;
+    const bool idle = !is_at_work(it.lease.state());
     instant next = it.lease.wake_at(_rules.leases);
     if (idle) {
         // To try again is worth something only if somebody waits.
@@ -821,6 +824,10 @@ void fleet_proxy::on_timer(timer which, uint8_t index) {
     const auto before = it.lease.state();
     const uint64_t fence = it.lease.next_fence();
     it.lease.on_time(turn());
+    if (is_at_work(it.lease.state()) && it.lease.wake_at(_rules.leases) <= clock()) {
+        _world.history().broken("key " + std::to_string(index) +
+                                ": an alarm that has rung rings again at once");
+    }
     settle(index, before, fence);
 }
 

@@ -96,6 +96,18 @@ BOOST_AUTO_TEST_CASE(rounds_for_short_locks_wait_less) {
     BOOST_TEST((rules.patience_for(1ms) == 20ms));
 }
 
+BOOST_AUTO_TEST_CASE(an_alarm_that_has_rung_does_not_ring_again_at_once) {
+    desk it;
+    it.acquire();
+    it.vote(0, lockkeeper::shards::vote::granted(5));
+    it.vote(1, lockkeeper::shards::vote::granted(7));
+    const instant alarm = it.key.wake_at(it.rules);
+    it.key.on_link_lost(1, it.turn());
+    it.at(alarm);
+    BOOST_TEST((it.key.state() == phase::acquiring));
+    BOOST_TEST(it.key.wake_at(it.rules) > it.now);
+}
+
 BOOST_AUTO_TEST_CASE(all_admitted_masters_are_asked_at_once) {
     desk it;
     it.acquire();

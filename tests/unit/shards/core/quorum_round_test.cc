@@ -217,6 +217,32 @@ BOOST_AUTO_TEST_CASE(after_two_milliseconds_the_lower_members_are_raised) {
     BOOST_TEST(round.block().last == 7);
 }
 
+BOOST_AUTO_TEST_CASE(who_waits_for_votes_of_which_one_has_gone_is_not_woken_for_them) {
+    auto round = round_of(3);
+    round.on_vote(0, vote::granted(5), after(1ms));
+    round.on_vote(1, vote::granted(7), after(2ms));
+    BOOST_TEST(round.wake_at() == after(4ms));
+    BOOST_TEST((round.on_link_lost(1, after(3ms)).state == round_state::open));
+    BOOST_TEST(round.wake_at() == after(patience));
+    round.on_time(after(4ms));
+    BOOST_TEST(round.wake_at() == after(patience));
+    // Nobody is left who could make a quorum of equals.
+    BOOST_TEST((round.on_vote(2, vote::granted(7), after(9ms)).raise == masters({0})));
+}
+
+BOOST_AUTO_TEST_CASE(a_second_quorum_that_differs_is_waited_for_as_the_first) {
+    auto round = round_of(5);
+    round.on_vote(0, vote::granted(5), after(1ms));
+    round.on_vote(1, vote::granted(6), after(1ms));
+    round.on_vote(2, vote::granted(7), after(1ms));
+    round.on_link_lost(2, after(2ms));
+    BOOST_TEST(round.wake_at() == after(patience));
+    BOOST_TEST(round.on_vote(3, vote::granted(7), after(10ms)).raise.empty());
+    BOOST_TEST(round.wake_at() == after(12ms));
+    BOOST_TEST(!round.on_time(after(12ms)).raise.empty());
+    BOOST_TEST(round.wake_at() == after(patience));
+}
+
 BOOST_AUTO_TEST_CASE(when_all_have_answered_nothing_is_waited_for) {
     auto round = round_of(3);
     round.on_vote(0, vote::granted(5), after(1ms));

@@ -97,6 +97,18 @@ BOOST_AUTO_TEST_CASE(counters_that_differ_are_raised_while_the_lease_is_already_
     BOOST_TEST(step.finished);
 }
 
+BOOST_AUTO_TEST_CASE(who_waits_for_counters_of_which_one_has_gone_is_not_woken_for_them) {
+    auto round = renewal_of(3, 64);
+    round.on_answer(0, yes(640), after(1ms), valid);
+    round.on_answer(1, yes(700), after(1ms), valid);
+    BOOST_TEST(round.wake_at() == after(3ms));
+    BOOST_TEST(!round.on_link_lost(1, after(2ms), valid).finished);
+    BOOST_TEST(round.wake_at() == after(250ms));
+    round.on_time(after(3ms), valid);
+    BOOST_TEST(round.wake_at() == after(250ms));
+    BOOST_TEST(round.on_answer(2, yes(700), after(4ms), valid).raise == masters({0}));
+}
+
 BOOST_AUTO_TEST_CASE(without_a_quorum_for_the_block_there_is_none) {
     auto round = renewal_of(3, 64);
     round.on_answer(0, yes(640), after(1ms), valid);
