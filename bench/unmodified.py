@@ -5,7 +5,8 @@ redis-py's Lock, npm redlock 5 and redis-semaphore's Mutex, with the pauses that
 changed but the port. All clients want one key, release it at once and ask again at once. A client starves if one of its
 waits takes 3 s or more, those included that still wait at the end.
 
-Lockkeeper runs twice: as it comes (`pollers: auto`, which on masters answers every try at once, as `barge` does); and with the policy `pollers: park, park: 3s`, made for crowds that poll: every
+Lockkeeper runs twice: as it comes (`pollers: auto, park: 50ms`), where the first two tries are answered at once and the next
+ones are held back in line for up to 50 ms; and with the policy `pollers: park, park: 3s`, made for crowds that poll: every
 refusal is held back for up to 3 s. That is less than any of these libraries waits for an answer.
 
 A thousand clients of Python or Node are more than two cores can run without waiting for each other, so their column `load`

@@ -39,9 +39,6 @@ std::optional<milliseconds> time_to_park(client& who, std::string_view key,
     const auto now = shards::read_clock();
     std::chrono::nanoseconds longest = policy.park;
     if (policy.pollers == shards::poller_rule::adaptive) {
-        if (locks.leases() != nullptr) {
-            return std::nullopt;  // on masters only where the policy says `park`
-        }
         const auto since = locks.pollers().tries(token, now);
         if (!since) {
             return std::nullopt;

@@ -266,7 +266,6 @@ class ParkedScriptsOnOneCore(ParkedScripts):
     cores = 1
 
 
-@unittest.skipIf(ON_FLEET, "on masters `auto` holds nothing back")
 class KeepAsking(NativeCase):
     """The default: the first tries are answered at once, and who keeps asking is held back in line."""
 
@@ -337,7 +336,6 @@ class KeepAsking(NativeCase):
         self.assertEqual(self.counted("timed_out"), before)
 
 
-@unittest.skipIf(ON_FLEET, "on masters `auto` holds nothing back")
 class KeepAskingOnOneCore(KeepAsking):
     cores = 1
 

@@ -193,6 +193,55 @@ class Scripts(ProxiesCase):
         self.assertEqual(there.call("EVALSHA", sha, 1, "k", "me"), 1)
 
 
+class Polling(ProxiesCase):
+    """Who keeps asking through another proxy waits in the line at the home."""
+
+    LONG = SECRET + "leases: {max_ttl: 60s, slack: 200ms, untimed: 1s}\npolicies: [{keys: '*', park: 10s}]\n"
+    TTL = 30_000
+
+    def ask_until_held_back(self, poller, looking, key):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            poller.send("SET", key, "poller", "NX", "PX", self.TTL)
+            if not select.select([poller.socket], [], [], 0.3)[0]:
+                kinds = [as_map(one)[b"kind"] for one in looking.call("LK.WAITERS", key)]
+                if kinds == [b"parked"]:
+                    return
+            self.assertIsNone(poller.read())
+            time.sleep(0.01)  # its pause
+        self.fail("it was never held back")
+
+    def test_it_gets_the_lock_when_it_comes_free(self):
+        self.get_it_when_it_comes_free(*self.clients(2, more=self.LONG))
+
+    def test_it_gets_the_lock_of_another_core_when_it_comes_free(self):
+        self.get_it_when_it_comes_free(*self.clients(2, more=self.LONG, cores=2))
+
+    def get_it_when_it_comes_free(self, here, there):
+        for key in ("k0", "k1", "k2"):
+            reply = None
+            while reply is None:  # it may have been sent away just now
+                here.call("SET", key, "holder", "NX", "PX", self.TTL)
+                self.ask_until_held_back(there, here, key)
+                here.call("DEL", key)
+                reply = there.read()
+            self.assertEqual(reply, "OK")
+            self.assertEqual(here.call("GET", key), b"poller")
+            self.assertEqual(there.call("DEL", key), 1)
+
+    def test_what_it_says_next_is_not_kept_waiting(self):
+        here, there = self.clients(2, more=self.LONG)
+        here.call("SET", "k", "holder", "NX", "PX", self.TTL)
+        self.ask_until_held_back(there, here, "k")
+        there.send("GET", "k")
+        self.assertEqual([there.read(), there.read()], [None, b"holder"])
+        # What comes with it is more to say, too.
+        for _ in range(20):
+            there.send("SET", "k", "poller", "NX", "PX", self.TTL)
+            there.send("PING")
+            self.assertEqual([there.read(), there.read()], [None, "PONG"])
+
+
 class Transactions(ProxiesCase):
     """WATCH and MULTI on keys whose lease another proxy has."""
 
