@@ -61,6 +61,7 @@ enum command_flag : uint32_t {
     flag_native = 1 << 18,  ///< about locks, whatever the name of its key
     flag_grows = 1 << 16,   ///< refused while memory is short; what ends locks never is
     flag_finds_homes = 1 << 19,  ///< looks for the home of each of its keys by itself
+    flag_adds_up = 1 << 20,      ///< its answer is the sum of what is true of each key alone
 };
 
 /// Where the keys stand among the arguments, as in COMMAND INFO: first 0 means none, last counts

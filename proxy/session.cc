@@ -10,8 +10,6 @@
 
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/smp.hh>
-#include <seastar/core/when_all.hh>
-#include <seastar/coroutine/as_future.hh>
 #include <seastar/util/later.hh>
 #include <seastar/util/log.hh>
 
@@ -66,11 +64,6 @@ void unknown_command(const protocol::request& args, protocol::reply_writer& repl
     }
     reply.error({"ERR unknown command '", args.name().substr(0, shown),
                  "', with args beginning with: ", beginning});
-}
-
-/// Where the upstream's replies stand, behind those of the cores.
-size_t upstream_slot() {
-    return ss::smp::count;
 }
 
 /// What a command costs until its EXEC: its bytes, and as much again as a short one needs around
@@ -347,23 +340,6 @@ void session::acknowledge_with_replies() {
     }
 }
 
-/// What could not be done at once: first the commands for others, then the one that waits for them.
-ss::future<> session::finish_pending() {
-    while (!_gaps.empty() || _slow) {
-        if (!_gaps.empty()) {
-            co_await gather();
-        }
-        if (!_slow) {
-            continue;
-        }
-        if (_slow->spec &&
-            (_slow->spec->flags & flag_blocking || _slow->spec->may_wait != nullptr)) {
-            co_await write_replies();  // it may take long: what came before it is due
-        }
-        co_await finish_slow();
-    }
-}
-
 /// A deep pipeline over a large table: the memory of its keys is asked for before the first command
 /// is executed. Tells for how many commands.
 size_t session::fetch_keys(std::string_view unread) const {
@@ -618,6 +594,14 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
         auto names = spec.find_keys ? spec.find_keys(*this, request) : keys_of(spec, request);
         std::ranges::transform(names, names.begin(), home_key);
         const auto now = shards::read_clock();
+        const bool may_be_of_several =
+            where == shards::order_route::to_home && spec.flags & flag_adds_up && names.size() > 1;
+        if (may_be_of_several &&
+            (core != ss::this_shard_id() || !std::ranges::all_of(names, [&](std::string_view key) {
+                 return locks.leases()->is_here(locks.key(database, key), now);
+             }))) {
+            return run_slowly(&spec, request, slow_command::way::in_time);
+        }
         const bool is_here =
             core == ss::this_shard_id() && std::ranges::any_of(names, [&](std::string_view key) {
                 const auto found = locks.key(database, key);
@@ -682,190 +666,6 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
 void session::run_slowly(const command_spec* spec, const protocol::request& request,
                          slow_command::way how) {
     _slow.emplace(spec, owned_request(request), how);
-}
-
-ss::future<> session::finish_slow() {
-    auto command = std::move(*_slow);
-    _slow.reset();
-    _batch_time.reset();
-    if (command.how == slow_command::way::in_turn) {
-        const auto views = command.request.views();
-        const size_t mark = output.size();
-        run(command.spec, protocol::request{views});
-        if (!_slow) {
-            mute(mark);
-        }
-        co_return;
-    }
-    const size_t mark = output.size();
-    in_reply = true;
-    if (command.how == slow_command::way::in_time && co_await finish_at_home(command)) {
-        mute(mark);
-        end_reply();
-        co_return;
-    }
-    auto done = co_await ss::coroutine::as_future(
-        command.how == slow_command::way::both
-            ? run_in_both(*command.spec, std::move(command.request))
-            : command.spec->in_time(*this, std::move(command.request)));
-    if (output.size() >= mark) {
-        mute(mark);
-    }
-    end_reply();
-    done.get();
-}
-
-/// A command on keys that another proxy has the lease of. Some find their way themselves, above all
-/// those that wait.
-ss::future<bool> session::finish_at_home(const slow_command& command) {
-    const command_spec* const spec = command.spec;
-    const bool has_keys = spec && (spec->keys.first != 0 || spec->find_keys);
-    const auto where = route();
-    if (!has_keys || spec->flags & (flag_blocking | flag_not_queued) ||
-        where == shards::order_route::here ||
-        (where == shards::order_route::to_home && spec->flags & flag_finds_homes)) {
-        co_return false;
-    }
-    const auto views = command.request.views();
-    const protocol::request args{views};
-    co_return co_await done_at_home(
-        *this, command.request,
-        spec->find_keys ? spec->find_keys(*this, args) : keys_of(*spec, args));
-}
-
-/// Subscriptions hear of locks here and of data upstream; scripts are loaded here and there.
-ss::future<> session::run_in_both(const command_spec& spec, owned_request request) {
-    const auto views = request.views();
-    if (!spec.on_client) {
-        auto copy = request;
-        co_await spec.in_time(*this, std::move(copy));
-        std::vector<owned_request> commands;
-        commands.push_back(std::move(request));
-        co_await ask_upstream(std::move(commands));
-        co_return;
-    }
-    const size_t subscribed = subscriptions();
-    const size_t confirmations =
-        views.size() > 1 ? views.size() - 1 : std::max<size_t>(1, subscribed);
-    const size_t mark = output.size();
-    spec.on_client(*this, protocol::request{views});
-    if (output.view()[mark] == '-') {
-        co_return;  // refused
-    }
-    open_upstream();
-    co_await data->subscribe(std::move(request), confirmations);
-}
-
-ss::future<std::vector<protocol::reply>> session::ask_upstream(
-    std::vector<owned_request> commands) {
-    open_upstream();
-    // A call there may block for as long as the client likes, but not longer than it is there.
-    auto hung_up = gone.subscribe([this]() noexcept { data->cut(); });
-    co_return co_await data->call(std::move(commands));
-}
-
-/// Sends the commands for others, waits for all of their replies, and puts each where it belongs.
-ss::future<> session::gather() {
-    in_reply = true;
-    std::vector<core_replies> answers(ss::smp::count + 1);
-    std::vector<ss::future<>> under_way;
-    for (ss::shard_id core = 0; core < _for_cores.size(); ++core) {
-        if (!_for_cores[core].items.empty()) {
-            under_way.push_back(
-                run_on(all, core, std::exchange(_for_cores[core], {}))
-                    .then([&answers, core](core_replies got) { answers[core] = std::move(got); }));
-        }
-    }
-    auto cores_done =
-        co_await ss::coroutine::as_future(ss::when_all_succeed(under_way.begin(), under_way.end()));
-    if (!_for_upstream.empty()) {
-        const auto got = co_await ask_upstream(std::exchange(_for_upstream, {}));
-        core_replies& written = answers[upstream_slot()];
-        protocol::reply_writer writer(written.bytes, reply.spoken());
-        for (const protocol::reply& one : got) {
-            writer.value(one);
-            written.ends.push_back(written.bytes.size());
-        }
-    }
-    cores_done.get();
-    for (const core_replies& each : answers) {
-        for (const shards::polled_try& refused : each.polled) {
-            all.locks.local().pollers().note(refused, shards::read_clock());
-        }
-    }
-    std::map<std::pair<size_t, size_t>, std::string> from_homes;
-    std::vector<ss::future<>> at_home;
-    for (size_t core = 0; core < ss::smp::count; ++core) {
-        for (auto& each : answers[core].homes) {
-            const std::pair place{core, each.index};
-            at_home.push_back(
-                run_at_home(std::move(each)).then([&from_homes, place](std::string bytes) {
-                    from_homes.emplace(place, std::move(bytes));
-                }));
-        }
-    }
-    if (!at_home.empty()) {
-        // A try may be held back there until its client says something else.
-        has_more ? at_homes->say_that_there_is_more()
-                 : when_heard([this] { at_homes->say_that_there_is_more(); });
-        co_await ss::when_all_succeed(at_home.begin(), at_home.end());
-        when_heard(nullptr);
-    }
-
-    protocol::output whole;
-    size_t copied = 0;
-    for (const gap& hole : _gaps) {
-        whole.append(output.view().substr(copied, hole.at - copied));
-        copied = hole.at;
-        if (const auto home = from_homes.find({hole.from, hole.index});
-            !hole.muted && home != from_homes.end()) {
-            whole.append(home->second);
-        } else if (!hole.muted) {
-            whole.append(answers[hole.from][hole.index]);
-        }
-    }
-    whole.append(output.view().substr(copied));
-    output = std::move(whole);
-    _gaps.clear();
-    end_reply();
-}
-
-/// Has another proxy do it; or does it here after all, if that one cannot or is not the home any
-/// more. The reply, as the client reads it.
-ss::future<std::string> session::run_at_home(core_replies::sent_home what) {
-    using journey = shards::forward_journey;
-    // What was asked may have been done. To ask again changes nothing for those who only look, and
-    // a try with the same token is the same try.
-    const bool may_repeat = what.item.spec->flags & (flag_readonly | flag_takes_lock);
-    journey way(may_repeat ? journey::if_unknown::ask_again : journey::if_unknown::tell);
-    while (true) {
-        const auto views = what.item.request.views();
-        auto hung_up = gone.subscribe([this]() noexcept { at_homes->cut(); });
-        auto result = co_await homes().call(what.home, protocol::request{views});
-        if (result) {
-            protocol::output bytes;
-            protocol::reply_writer writer(bytes, what.item.spoken);
-            writer.value(*result);
-            co_return std::string(bytes.view());
-        }
-        const ss::shard_id core = all.locks.local().core_of(what.item.keys.front());
-        for (const std::string& key : what.item.keys) {
-            co_await forget_home(*this, what.item.database, key, what.home, result.error());
-        }
-        if (way.on_trouble(result.error()) == journey::next::tell_unknown) {
-            protocol::output bytes;
-            protocol::reply_writer(bytes, what.item.spoken).error(home_lost);
-            co_return std::string(bytes.view());
-        }
-        what.item.route = way.route();
-        core_batch batch;
-        batch.items.push_back(std::move(what.item));
-        auto replies = co_await run_on(all, core, std::move(batch));
-        if (replies.homes.empty()) {
-            co_return std::string(replies.bytes.view());
-        }
-        what = std::move(replies.homes.front());
-    }
 }
 
 /// One write at a time. The socket usually takes it at once; then there is nothing to wait for.

@@ -102,11 +102,14 @@ private:
     void run_keys(const command_spec& spec, const protocol::request& request);
     shards::instant batch_time();
     void run_upstream(const protocol::request& request);
+    /// Where the upstream's replies stand among those of the cores.
+    static size_t upstream_slot();
     void queue(const command_spec* spec, const protocol::request& request);
     void run_slowly(const command_spec* spec, const protocol::request& request,
                     slow_command::way how);
     ss::future<> finish_slow();
     ss::future<bool> finish_at_home(const slow_command& command);
+    ss::future<> add_up_at_homes(const slow_command& command);
     ss::future<> run_in_both(const command_spec& spec, owned_request request);
     ss::future<std::vector<protocol::reply>> ask_upstream(std::vector<owned_request> commands);
     ss::future<> finish_pending();

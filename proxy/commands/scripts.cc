@@ -1,11 +1,14 @@
 #include <seastar/core/coroutine.hh>
+#include <seastar/core/when_all.hh>
 
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/commands/subcommands.hh"
 #include "proxy/expiry.hh"
+#include "proxy/forwarder.hh"
 #include "proxy/parked_try.hh"
+#include "proxy/peers.hh"
 #include "proxy/router.hh"
 #include "proxy/scripts/borrowed_keys.hh"
 #include "proxy/scripts/library.hh"
@@ -511,9 +514,32 @@ ss::future<> run_in_time(client& who, owned_request args) {
 
 // ---- SCRIPT -------------------------------------------------------------------------------------
 
+/// The next connection of a client's pool may be one to another proxy. Who cannot be reached will
+/// say NOSCRIPT, as a Redis that was started anew.
+ss::future<> tell_other_proxies(client& who, const owned_request& args) {
+    const peers& links = who.all.links.local();
+    if (!who.from_proxy.empty() || !links.enabled()) {
+        co_return;
+    }
+    const auto views = args.views();
+    auto hung_up = who.gone.subscribe([&who]() noexcept { who.homes().cut(); });
+    std::vector<ss::future<forward_result>> told;
+    for (const peer_view& each : links.views()) {
+        if (!each.is_self && links.is_reachable(each.id)) {
+            told.push_back(who.homes().call(each.id, request{views}));
+        }
+    }
+    co_await ss::when_all_succeed(told.begin(), told.end()).discard_result();
+}
+
 ss::future<> script_load(client& who, const owned_request& args) {
-    const auto sha = co_await library::here().load_everywhere(std::string(args[2]));
-    who.reply.bulk(to_hex(sha));
+    const std::string sha = to_hex(co_await library::here().load_everywhere(std::string(args[2])));
+    const bool is_listed =
+        library::here().find(sha).script != nullptr && library::here().text_of(sha).empty();
+    if (!is_listed) {
+        co_await tell_other_proxies(who, args);
+    }
+    who.reply.bulk(sha);
 }
 
 ss::future<> script_flush(client& who, const owned_request& args) {
@@ -523,6 +549,7 @@ ss::future<> script_flush(client& who, const owned_request& args) {
         co_return;
     }
     co_await library::here().flush_everywhere();
+    co_await tell_other_proxies(who, args);
     who.reply.ok();
 }
 
