@@ -46,7 +46,7 @@ class Browser:
         self.process = subprocess.Popen(
             [sys.executable, "-c", AT_3_AND_4, str(to_browser), str(from_browser), *command],
             pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": self.folder.name},
         )
         os.close(to_browser)
         os.close(from_browser)

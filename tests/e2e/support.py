@@ -7,7 +7,6 @@ Only Python's standard library. Every server listens on a free port of the loopb
 import contextlib
 import faulthandler
 import os
-import random
 import re
 import signal
 import socket
@@ -17,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+from ports import free_port
+
 # Long enough for a loaded machine; nothing waits that long unless it is broken.
 PATIENCE = 60
 
@@ -25,15 +26,6 @@ TIME_OF_A_FILE = 600
 
 # Whether the servers under test have masters behind them; see Lockkeeper.
 ON_FLEET = int(os.environ.get("LOCKKEEPER_MASTERS", 0)) > 0
-
-
-def free_port():
-    """None of those that the system gives to outgoing connections: one of these could have it before the server has."""
-    while True:
-        port = random.SystemRandom().randrange(10_000, 30_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 def lockkeeper_binary():
@@ -126,8 +118,7 @@ class Lockkeeper(Process):
         if "stripes:" not in (config or ""):
             self.masters = [Redis() for _ in range(int(os.environ.get("LOCKKEEPER_MASTERS", 0)))]
         if self.masters:
-            for one in self.masters:
-                one.wait_until_ready()
+            self.wait_for_masters()
             # Masters on a loaded machine are slow, not gone.
             config = stripe_of(self.masters, timeout="2s") + (config or "")
         command = [lockkeeper_binary(), "--port", str(port), "--http-port", str(self.http_port), "-c", str(cores)]
@@ -142,12 +133,25 @@ class Lockkeeper(Process):
             command += ["--config", self.file.name]
         super().__init__(command + list(options), port)
 
+    def wait_for_masters(self):
+        try:
+            for one in self.masters:
+                one.wait_until_ready()
+        except BaseException:
+            self.end_masters()
+            raise
+
+    def end_masters(self):
+        for one in self.masters:
+            one.__exit__()
+
     def __enter__(self):
         try:
             self.wait_until_ready()
             self.wait_for_votes(len(self.masters) * self.cores)
         except BaseException:
             self.kill()
+            self.end_masters()
             raise
         return self
 
@@ -173,8 +177,7 @@ class Lockkeeper(Process):
             assert not complaint, f"the log has '{complaint.group()}':\n{output}"
         finally:
             self.kill()
-            for one in self.masters:
-                one.__exit__()
+            self.end_masters()
             if self.file:
                 self.file.close()
 
