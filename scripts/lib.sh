@@ -9,6 +9,8 @@ export CC CXX
 # Where Seastar is kept. An absolute path: the scripts change folders.
 cache=${LOCKKEEPER_CACHE:-${XDG_CACHE_HOME:-~/.cache}/lockkeeper}
 [[ $cache == /* ]] || cache=$PWD/$cache
+# Where ccache is installed, what it keeps stays beside Seastar.
+export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
 
 say() { printf '%s\n' "$*" >&2; }
 step() { printf '==> %s\n' "$*" >&2; }
