@@ -22,6 +22,7 @@
 #include "config/units.hh"
 #include "proxy/admin/server.hh"
 #include "proxy/draining.hh"
+#include "proxy/idle_core.hh"
 #include "proxy/listener.hh"
 #include "proxy/lock_settings.hh"
 #include "proxy/log_lines.hh"
@@ -249,11 +250,28 @@ void part_from_other_proxies(ss::sharded<shards::lock_service>& locks,
         .get();
 }
 
+/// How long a core without work looks for some before it sleeps, by Seastar's own reading of its
+/// options.
+std::chrono::nanoseconds time_to_look(const ss::reactor_options& options) {
+    const bool sleeps_at_once = options.overprovisioned && options.idle_poll_time_us.defaulted();
+    if (options.poll_mode || sleeps_at_once) {
+        return {};
+    }
+    return std::chrono::microseconds(options.idle_poll_time_us.get_value());
+}
+
 /// In a Seastar thread: things start from top to bottom and stop in reverse, also when a start
 /// fails.
-void serve(const config::config& settings, const configuration_source& source) {
+void serve(const config::config& settings, const configuration_source& source,
+           std::chrono::nanoseconds looks_for) {
     stop_signal stop;
     start_of_process();
+
+    ss::sharded<idle_core> idle;
+    auto stop_idle = ss::deferred_stop(idle);
+    if (looks_for > looks_for.zero()) {
+        idle.start(looks_for).get();
+    }
 
     shards::fence_ceiling ceiling;
     auto table = table_options(settings, shards::read_clock());
@@ -405,20 +423,22 @@ int run(command_line::server wish, int argc, char** argv) {
     const auto usual_end = std::set_terminate(refuse_option);
     return wish.app->run(
         argc, argv,
-        [settings = std::move(wish.settings), source = std::move(wish.source), usual_end] {
+        [settings = std::move(wish.settings), source = std::move(wish.source), usual_end,
+         &app = *wish.app] {
             std::set_terminate(usual_end);
-            return ss::async([settings, source] {
-                try {
-                    if (settings.log.level != config::log_options{}.level) {
-                        set_log_level(settings.log.level);
+            return ss::async(
+                [settings, source, looks_for = time_to_look(app.options().reactor_opts)] {
+                    try {
+                        if (settings.log.level != config::log_options{}.level) {
+                            set_log_level(settings.log.level);
+                        }
+                        serve(settings, source, looks_for);
+                        log.info("stopped");
+                        return 0;
+                    } catch (...) {
+                        return explain_failure(settings.server);
                     }
-                    serve(settings, source);
-                    log.info("stopped");
-                    return 0;
-                } catch (...) {
-                    return explain_failure(settings.server);
-                }
-            });
+                });
         });
 }
 
