@@ -3,9 +3,9 @@
 
 All in one run on the same five redis-servers, in turns, repeated; ratios are taken within a round.
 
-  one hot key     hand-offs/s of 100 clients: RedLock of the clients (random pauses of 0-100 ms), our embedded store, and
+  one hot key     hand-offs/s of 100 clients: client-side RedLock (random pauses of 0-100 ms), our embedded store, and
                   Lockkeeper on five masters; commands that a master carried out per critical section
-  distinct keys   acquire and release, 200 connections, nobody waits: RedLock of the clients against Lockkeeper on five
+  distinct keys   acquire and release, 200 connections, nobody waits: client-side RedLock against Lockkeeper on five
                   masters; SET NX and compare-and-delete at one redis-server against Lockkeeper on that one
   failures        how long 50 clients wait for distinct keys while a minority is frozen, from its first moment on; how long
                   an error takes when a majority is, and how long after its end locks are given again
@@ -110,10 +110,10 @@ def show(title, contenders, name):
 def measure(bench, masters, alone, embedded, fleet, single, unfenced):
     redlock, native, set_nx = (["--protocol", name] for name in ("redlock", "native", "set-nx"))
     hot, own = ["--mode", "hot", "--clients", 100], ["--mode", "uncontended", "--clients", 200]
-    bench.load("hot", "RedLock of the clients", masters, *redlock, *hot, masters=masters)
+    bench.load("hot", "client-side RedLock", masters, *redlock, *hot, masters=masters)
     bench.load("hot", "embedded store", [embedded], *native, *hot)
     bench.load("hot", "Lockkeeper on five masters", [fleet], *native, *hot, masters=masters)
-    bench.load("five", "RedLock of the clients", masters, *redlock, *own)
+    bench.load("five", "client-side RedLock", masters, *redlock, *own)
     bench.load("five", "Lockkeeper on five masters", [fleet], *set_nx, *own)
     bench.load("one", "redis-server", [alone], *set_nx, *own)
     bench.load("one", "Lockkeeper on that one", [single], *set_nx, *own)

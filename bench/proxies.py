@@ -5,9 +5,8 @@ In turns on the same machine, repeated; ratios are taken within a round. Hand-of
 together carried out per critical section, less what they carry out for idle proxies in the same time; and, when all
 clients queue before the first release, how many pairs of them were served in another order than that of their arrival.
 
-A proxy has machines of its own in production. Here three of them share the cores with five masters and the generator, so
-all run with --overprovisioned, in both cases: one that polls while it is idle would keep the next one in the chain from
-running. --polling shows that as well.
+A proxy has a machine of its own in production. Here three of them share the cores with five masters and the generator. Hence two
+ways: all with --overprovisioned, so that who is idle sleeps, and all as they come, so that who is idle looks for work for a moment.
 """
 
 import time
@@ -20,12 +19,12 @@ from support import stripe_of
 SECRET = "proxies: {secret: a secret of all proxies}\n"
 
 
-def run(options, number, contender, servers, processes, mode="hot"):
+def run(options, number, contender, servers, processes, way, mode="hot"):
     words = ["--protocol", "native", "--mode", mode, "--clients", options.clients]
     if mode == "hot":
         words += ["--duration", f"{round(options.seconds * 1000)}ms", "--warmup", "500ms"]
     report = lockbench(options, servers, *words, processes=processes)
-    report.update(benchmark="proxies", group=mode, contender=contender, round=number, noisy=is_noisy(report))
+    report.update(benchmark="proxies", group=mode + way, contender=contender, round=number, noisy=is_noisy(report))
     return report
 
 
@@ -34,9 +33,9 @@ def commands_of(masters):
     return sum(info(master.port, "stats", "total_commands_processed")[0] - 1 for master in masters)
 
 
-def start(masters, more, polling=False):
+def start(masters, more, looking):
     proxy = Lockkeeper(cores=1, memory="512M", config=stripe_of(masters, timeout="2s") + more,
-                       overprovisioned=not polling)
+                       overprovisioned=not looking)
     proxy.wait_until_ready()
     proxy.wait_for_votes(len(masters))
     return proxy
@@ -52,18 +51,11 @@ def wait_for_links(proxies):
                 time.sleep(0.05)
 
 
-def main():
-    parser = arguments(__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--clients", type=int, default=99)
-    parser.add_argument("--polling", action="store_true", help="idle proxies poll, as they do on cores of their own")
-    options = parse(parser)
-    print(machine())
+def measure(options, way, looking):
     masters = [Redis() for _ in range(5)]
     for master in masters:
         master.wait_until_ready()
-    linked = [start(masters, SECRET, options.polling) for _ in range(3)]
+    linked = [start(masters, SECRET, looking) for _ in range(3)]
     everybody = [*linked, *masters]
     wait_for_links(linked)
     ones, threes, orders = [], [], []
@@ -72,14 +64,14 @@ def main():
         time.sleep(2)
         idle = (commands_of(masters) - before) / (time.monotonic() - began)
         for number in range(1, options.rounds + 1):
-            progress(f"round {number} of {options.rounds}")
-            ones.append(run(options, number, "one proxy", linked[:1], everybody))
+            progress(f"round {number} of {options.rounds}{way}")
+            ones.append(run(options, number, "one proxy", linked[:1], everybody, way))
             time.sleep(0.2)
             before, began = commands_of(masters), time.monotonic()
-            threes.append(run(options, number, "three proxies", linked, everybody))
+            threes.append(run(options, number, "three proxies", linked, everybody, way))
             used = commands_of(masters) - before - idle * (time.monotonic() - began)
             threes[-1]["store_commands_per_section"] = max(used, 0) / max(threes[-1]["sections"], 1)
-            orders.append(run(options, number, "three proxies", linked, everybody, "once"))
+            orders.append(run(options, number, "three proxies", linked, everybody, way, "once"))
             for line in (ones[-1], threes[-1], orders[-1]):
                 keep(options, line)
             time.sleep(0.2)
@@ -87,7 +79,7 @@ def main():
         progress("")
         for server in everybody:
             server.kill()
-    print(f"one hot key, {options.clients} clients, five masters")
+    print(f"one hot key, {options.clients} clients, five masters, proxies {'as they come' if looking else '--overprovisioned'}")
     for lines in (ones, threes):
         rates = [one["hand_offs_per_s"] for one in lines]
         print(f"  {lines[0]['contender']:14} {median(rates):>9.0f}/s {spread(rates, '{:.0f}'):15}"
@@ -97,6 +89,17 @@ def main():
     print(f"  ratio {median(ratios):.2f} ({spread(ratios)}); commands of all masters per section:"
           f" {median(spent):.4f} ({spread(spent, '{:.4f}')}), {idle:.0f}/s when idle;"
           f" inversions: {sum(one['order']['inversions'] for one in orders)}")
+
+
+def main():
+    parser = arguments(__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--clients", type=int, default=99)
+    options = parse(parser)
+    print(machine())
+    for way, looking in (("", False), (", looking", True)):
+        measure(options, way, looking)
 
 
 if __name__ == "__main__":

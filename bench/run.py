@@ -69,7 +69,7 @@ PARTS = [
          [SERVER, "--rounds", "1", "--seconds", "0.5"], 600),
     Part("fleet", "locks on masters, with masters frozen", "fleet.py", [SERVER], [SERVER, "--rounds", "1"], 200),
     Part("proxies", "one hot key at three proxies of a fleet, beside one proxy", "proxies.py", [SERVER, "--rounds", "3"],
-         [SERVER, "--rounds", "1"], 150),
+         [SERVER, "--rounds", "1"], 200),
     Part("modes", "other loads: popular keys, everybody once, renewals, pauses, backing off, 10,000 idle connections", "modes.py",
          [SERVER], [SERVER, "--rounds", "1", "--seconds", "1"], 200),
     Part("memory", "memory of locks, connections and waiters", "memory.py", [SERVER],

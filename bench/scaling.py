@@ -4,7 +4,7 @@
   waiters      1 to 10,000 on one key, hand-offs/s: a BLPOP token on redis-server, Lockkeeper's memory and on five masters
   keys         1 to 1,000,000, 200 clients that choose any of them, sections/s: the same servers, native verbs and SET NX
                that polls every 10 ms
-  masters      1, 3, 5, each client with a key of its own, sections/s: RedLock of the clients and Lockkeeper
+  masters      1, 3, 5, each client with a key of its own, sections/s: client-side RedLock and Lockkeeper
   cores        1 and 2 of Lockkeeper's memory, keys of their own and one hot key
   connections  1 to 10,000, each with a key of its own, sections/s: redis-server and Lockkeeper's memory
 
@@ -85,7 +85,7 @@ def points(servers, chosen):
     if "masters" in chosen:
         for count in (1, 3, 5):
             voters, own = servers.voters[count], ["--mode", "uncontended", "--clients", CLIENTS]
-            yield Point("masters", count, "RedLock of the clients", voters, [*own, "--protocol", "redlock"], voters,
+            yield Point("masters", count, "client-side RedLock", voters, [*own, "--protocol", "redlock"], voters,
                         "sections_per_s")
             yield Point("masters", count, "Lockkeeper", [servers.fleet[count]], [*own, "--protocol", "set-nx"],
                         [servers.fleet[count], *voters], "sections_per_s")

@@ -4,7 +4,7 @@
 Each client acquires and releases a key of its own, SET NX PX and a script for the release, in a closed loop. Pairs that
 are compared run one after the other, in turns, repeated; ratios are taken within a round.
 
-  five, three masters   RedLock of the clients beside Lockkeeper on the same masters
+  five, three masters   client-side RedLock beside Lockkeeper on the same masters
   one master            redis-server directly beside Lockkeeper on it, with fences and without
   memory                redis-server beside Lockkeeper's own memory, one request at a time and 32 at a time
 """
@@ -57,7 +57,7 @@ def groups(servers, clients):
     piped = ["--protocol", "set-nx", "--clients", 10, "--depth", PIPELINE]
     for count in (5, 3):
         voters, proxy = servers.voters[count], servers.on[count]
-        yield f"{count} masters", [("RedLock of the clients", voters, voters, voters, redlock),
+        yield f"{count} masters", [("client-side RedLock", voters, voters, voters, redlock),
                                    ("Lockkeeper", [proxy], [proxy, *voters], voters, set_nx)]
     alone = servers.alone
     yield "one master", [("redis-server", [alone], [alone], [alone], set_nx),

@@ -14,7 +14,7 @@ def contender(count):
     def run(options):
         with masters(count) as voters:
             report = lockbench(options, voters, "--protocol", "redlock", "--retry", "random:0-100ms", masters=voters)
-        return f"RedLock of the clients, {count} masters", redis_version(), report
+        return f"client-side RedLock, {count} masters", redis_version(), report
     return run
 
 

@@ -162,6 +162,7 @@ GROUPS = {
     ("fleet", "one"): ("keys of their own, 200 clients, one master", "sections_per_s"),
     ("fleet", "frozen"): ("keys of their own, 50 clients, masters frozen", "sections_per_s"),
     ("proxies", "hot"): ("one hot key, 99 clients", "hand_offs_per_s"),
+    ("proxies", "hot, looking"): ("the same, proxies look for work before they sleep", "hand_offs_per_s"),
 }
 
 

@@ -61,7 +61,9 @@ def redis_cpu_per_section(line):
 
 
 OURS = "lockkeeper-5"
-PARK = "Lockkeeper, park"
+EMBEDDED = "lockkeeper-memory"
+# As it comes, and as it is set for crowds.
+PLACES = {"": ("Lockkeeper", "as it comes"), "-parked": ("Lockkeeper, park", "`pollers: park, park: 3s`")}
 
 
 @dataclass
@@ -96,7 +98,7 @@ def times(name, limit, what, mine, theirs, value):
 BARS = [
     times("hot-blpop", 2, "One hot key, 100 waiters, five masters: hand-offs/s over the BLPOP token on one Redis",
           hot(OURS), hot("redis-blpop"), hand_offs),
-    times("hot-redlock", 20, "... over RedLock of the clients on five masters", hot(OURS), hot("redlock-5"), hand_offs),
+    times("hot-redlock", 20, "... over client-side RedLock on five masters", hot(OURS), hot("redlock-5"), hand_offs),
     times("hot-rfairlock", 20, "... over Redisson's RFairLock", hot(OURS), hot("redisson-rfairlock"), hand_offs),
     times("hot-etcd", 30, "... over etcd", hot(OURS), hot("etcd"), hand_offs),
     times("hot-zookeeper", 30, "... over ZooKeeper", hot(OURS), hot("zookeeper"), hand_offs),
@@ -104,7 +106,7 @@ BARS = [
         find=lambda lines: lines.figure(over_ideal, **hot(OURS))),
     Bar("hot-commands", "... Redis commands per critical section, all masters together", most=0.05, below=True,
         find=lambda lines: lines.figure(redis_commands_per_section, **hot(OURS))),
-    Bar("hot-cpu", "... CPU of the masters per section over that of RedLock of the clients", most=0.02, below=True,
+    Bar("hot-cpu", "... CPU of the masters per section over that of client-side RedLock", most=0.02, below=True,
         find=lambda lines: lines.ratio(redis_cpu_per_section, hot(OURS), hot("redlock-5"))),
     times("crowd-blpop", 2, "One hot key, 1,000 waiters, five masters: hand-offs/s over the BLPOP token on one Redis",
           crowd(OURS), crowd("redis-blpop"), hand_offs),
@@ -116,6 +118,15 @@ BARS = [
         find=lambda lines: lines.figure(longest_over_mean, **crowd(OURS))),
     Bar("crowd-longest-turns", "... longest wait over the mean one, in turns (grants in between: a slow machine does not stretch "
         "them)", most=1.5, find=lambda lines: lines.figure(longest_over_mean_in_turns, **crowd(OURS))),
+    times("memory-blpop", 2, "One hot key, 100 waiters, embedded store: hand-offs/s over the BLPOP token on one Redis",
+          hot(EMBEDDED), hot("redis-blpop"), hand_offs),
+    times("memory-crowd-blpop", 2, "... the same with 1,000 waiters", crowd(EMBEDDED), crowd("redis-blpop"), hand_offs),
+    Bar("memory-crowd-jain", "... Jain's index of the sections of 1,000", least=0.999,
+        find=lambda lines: lines.figure(lambda line: line["jain"], **crowd(EMBEDDED))),
+    Bar("memory-crowd-longest", "... longest wait of 1,000 over the mean one, in time", most=1.5,
+        find=lambda lines: lines.figure(longest_over_mean, **crowd(EMBEDDED))),
+    Bar("memory-crowd-longest-turns", "... longest wait of 1,000 over the mean one, in turns", most=1.5,
+        find=lambda lines: lines.figure(longest_over_mean_in_turns, **crowd(EMBEDDED))),
     times("fleet-embedded", 0.8, "One hot key, 100 waiters: hand-offs/s on five masters over those of the embedded store",
           fleet("hot", "Lockkeeper on five masters"), fleet("hot", "embedded store"), hand_offs),
     Bar("fleet-frozen", "Two of five masters frozen, 50 clients with keys of their own: p99 of the wait in ms", most=250, below=True,
@@ -126,10 +137,10 @@ BARS = [
         find=lambda lines: lines.figure(lambda line: line["order"]["inversions"], **proxies("three proxies", "once"))),
     Bar("proxies-commands", "... Redis commands per critical section, all masters together", most=0.05, below=True,
         find=lambda lines: lines.figure(lambda line: line["store_commands_per_section"], **proxies("three proxies"))),
-    times("alone-5", 2, "Uncontended: sections/s over RedLock of the clients, five masters",
-          alone("5 masters", "Lockkeeper"), alone("5 masters", "RedLock of the clients"), sections),
-    times("alone-3", 1.5, "... over RedLock of the clients, three masters", alone("3 masters", "Lockkeeper"),
-          alone("3 masters", "RedLock of the clients"), sections),
+    times("alone-5", 2, "Uncontended: sections/s over client-side RedLock, five masters",
+          alone("5 masters", "Lockkeeper"), alone("5 masters", "client-side RedLock"), sections),
+    times("alone-3", 1.5, "... over client-side RedLock, three masters", alone("3 masters", "Lockkeeper"),
+          alone("3 masters", "client-side RedLock"), sections),
     times("alone-1-unfenced", 0.8, "... over Redis directly, one master, fences off",
           alone("one master", "Lockkeeper, no fences"), alone("one master", "redis-server"), sections),
     times("alone-1-fenced", 0.7, "... over Redis directly, one master, fences on", alone("one master", "Lockkeeper, fences"),
@@ -140,14 +151,15 @@ BARS = [
           alone("memory, 32 at a time", "Lockkeeper"), alone("memory, 32 at a time", "redis-server"), sections),
 ]
 for library in ("redis-py", "npm redlock", "redis-semaphore"):
-    BARS += [
-        Bar(f"unmodified-{library}-starved", f"1,000 waiters of {library}, unmodified, through Lockkeeper "
-            "(`pollers: park, park: 3s`): starve for 3 s", most=0,
-            find=lambda lines, one=library: lines.figure(lambda line: line["starved"], **unmodified(one, PARK))),
-        Bar(f"unmodified-{library}-commands", "... commands that Redis sees, over those without Lockkeeper", most=0.1,
-            find=lambda lines, one=library: lines.ratio(lambda line: line["redis_commands_per_s"], unmodified(one, PARK),
-                                                        unmodified(one, "Redis"))),
-    ]
+    for suffix, (place, how) in PLACES.items():
+        BARS += [
+            Bar(f"unmodified-{library}{suffix}-starved", f"1,000 waiters of {library}, unmodified, through Lockkeeper ({how}): "
+                "starve for 3 s", most=0,
+                find=lambda lines, one=library, there=place: lines.figure(lambda line: line["starved"], **unmodified(one, there))),
+            Bar(f"unmodified-{library}{suffix}-commands", "... commands that Redis sees, over those without Lockkeeper", most=0.1,
+                find=lambda lines, one=library, there=place: lines.ratio(
+                    lambda line: line["redis_commands_per_s"], unmodified(one, there), unmodified(one, "Redis"))),
+        ]
 
 
 @dataclass

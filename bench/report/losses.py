@@ -1,6 +1,6 @@
 """Where others are better: found in the figures, not chosen."""
 
-from bars import alone, crowd, fleet, hand_offs, hot, proxies, sections, unmodified
+from bars import alone, crowd, fleet, hand_offs, hot, longest_over_mean, over_ideal, proxies, sections, unmodified
 from lines import Missing, figure_of, number
 
 OURS = "lockkeeper-5"
@@ -64,6 +64,12 @@ COMPARED = [
      True, "the BLPOP token"),
     ("hot key, 100 waiters, CPU of all servers per section beside the BLPOP token", "us", hot(OURS), hot("redis-blpop"), cpu,
      False, "the BLPOP token"),
+    ("hot key, 100 waiters, p99 of the wait over the ideal, five masters beside the BLPOP token", "", hot(OURS), hot("redis-blpop"),
+     over_ideal, False, "the BLPOP token"),
+    ("hot key, 1,000 waiters, longest wait over the mean, five masters beside the BLPOP token", "", crowd(OURS), crowd("redis-blpop"),
+     longest_over_mean, False, "the BLPOP token"),
+    *[(f"{what}, in memory, a second on two cores beside one (`-c 1`)", "", at("cores", what, 2), at("cores", what, 1), value, True,
+       "one core") for what in ("keys of their own", "keys of their own, 32 at a time", "one hot key")],
     *[(f"one key, {count} waiter{'s' if count > 1 else ''}, hand-offs/s on five masters beside the BLPOP token", "/s",
        at("waiters", "Lockkeeper, 5 masters", count), at("waiters", "Redis, BLPOP token", count), value, True, "the BLPOP token")
       for count in (1, 10, 1_000, 10_000)],
@@ -73,6 +79,8 @@ COMPARED = [
      True, "one proxy"),
     ("one hot key at three proxies, p99 of the wait beside one proxy", "us", proxies("three proxies"), proxies("one proxy"),
      wait("p99"), False, "one proxy"),
+    ("one hot key at three proxies that look for work, hand-offs/s beside one that does", "/s", proxies("three proxies", "hot, looking"),
+     proxies("one proxy", "hot, looking"), hand_offs, True, "one proxy"),
     ("one hot key, hand-offs/s on five masters beside the embedded store", "/s", fleet("hot", "Lockkeeper on five masters"),
      fleet("hot", "embedded store"), hand_offs, True, "our own memory"),
     *[(f"1,000 waiters of {name}, unmodified, hand-offs/s as we come (`auto`) beside plain Redis", "/s",
@@ -93,8 +101,8 @@ COMPARED = [
      alone("one master", "Lockkeeper, no fences"), alone("one master", "redis-server"), sections, True, "Redis directly"),
     ("uncontended, one master with fences, median wait beside Redis directly", "us", alone("one master", "Lockkeeper, fences"),
      alone("one master", "redis-server"), wait("p50"), False, "Redis directly"),
-    ("uncontended, five masters, median wait beside RedLock of the clients", "us", alone("5 masters", "Lockkeeper"),
-     alone("5 masters", "RedLock of the clients"), wait("p50"), False, "RedLock of the clients"),
+    ("uncontended, five masters, median wait beside client-side RedLock", "us", alone("5 masters", "Lockkeeper"),
+     alone("5 masters", "client-side RedLock"), wait("p50"), False, "client-side RedLock"),
     ("uncontended, embedded store, median wait beside Redis", "us", alone("memory", "Lockkeeper"),
      alone("memory", "redis-server"), wait("p50"), False, "Redis"),
     *[(f"{count} connection{'s' if count > 1 else ''}, sections/s of the embedded store beside Redis", "/s",
@@ -145,5 +153,5 @@ def write(lines):
     for goodness, what, ours, other, unit, whose in found:
         noisy = " (noisy)" if ours.is_noisy or other.is_noisy else ""
         words = f"{number(goodness)}x as good" if goodness else "none, and some"
-        behind = unit if unit.startswith("/") else " " + unit
+        behind = unit if unit.startswith("/") or not unit else " " + unit
         yield f"| {what} | {number(ours.median)}{behind} | {number(other.median)}{behind} ({whose}) | {words}{noisy} |"
