@@ -14,7 +14,7 @@ ENV LOCKKEEPER_CACHE=/opt/lockkeeper
 WORKDIR /src
 
 # Packages and Seastar take minutes and change seldom: a layer that depends on these files only.
-COPY scripts/lib.sh scripts/packages.txt scripts/setup scripts/seastar scripts/
+COPY scripts/lib.sh scripts/packages.txt scripts/setup scripts/seastar scripts/seastar-precompiled.cmake scripts/
 RUN scripts/setup build && scripts/seastar release
 
 COPY . .

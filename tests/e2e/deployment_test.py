@@ -45,6 +45,23 @@ class HealthCheck(unittest.TestCase):
             self.assertFalse(self.is_healthy(check, free_port()), check)
 
 
+class Image(unittest.TestCase):
+    def named_by(self, script):
+        """What a script of ours sources, reads or calls in the folder of scripts."""
+        text = read(script)
+        return {f"scripts/{name}" for pattern in (r"\$top/scripts/([\w.-]+)", r'\. "\$\(dirname "\$0"\)/([\w.-]+)"')
+                for name in re.findall(pattern, text)}
+
+    def test_the_layer_of_seastar_has_every_file_that_its_scripts_need(self):
+        """It is built before the rest of the tree is copied, so that it changes seldom."""
+        copied, run = re.search(r"^COPY ((?:scripts/\S+ )+)scripts/\nRUN (.*)$", read("Dockerfile"), re.M).groups()
+        needed = set(re.findall(r"scripts/[\w.-]+", run))
+        self.assertIn("scripts/seastar", needed)
+        for script in sorted(needed):
+            needed |= self.named_by(script)
+        self.assertEqual(sorted(copied.split()), sorted(needed))
+
+
 class Kubernetes(unittest.TestCase):
     def configuration_of_the_manifest(self):
         text = read("docs", "kubernetes", "lockkeeper.yaml")
