@@ -105,6 +105,16 @@ class Packages(Scripts):
         self.assertIn("clang-19", names)
         self.assertIn("redis-server", names)
         self.assertEqual(len(names), len(set(names)), "a package is named twice")
+        self.assertNotIn("python3-venv", names)
+
+    def test_without_root_the_command_for_the_administrator_has_what_was_asked_for(self):
+        self.stand_in("apt-get", "echo called >&2; exit 1\n")
+        self.stand_in("id", "echo 1000\n")
+        for group, package in (("clients", "python3-venv"), ("ci", "ccache"), ("bench-postgresql", "postgresql")):
+            with self.subTest(group):
+                code, _, said = self.run_script("setup", group)
+                self.assertEqual(code, 1)
+                self.assertIn(f" {package}", said)
 
     def test_a_failing_apt_is_explained_by_its_own_errors(self):
         if os.getuid() != 0:
