@@ -46,21 +46,79 @@ TOLD = ("hand_offs", "fair_dead_waiter")
 
 
 class Deadline:
-    """Of the whole run, if there is one. A suite that is at work then is ended, and what was not played has failed."""
+    """Of the whole run, if there is one. A suite that is at work then is ended, and what was not played has failed. A signal
+    is a deadline that has come."""
 
     def __init__(self, minutes):
         self.minutes = minutes
         self.end = time.monotonic() + 60 * minutes if minutes else None
+        self.signal = None
 
     def left(self, limit):
         """The seconds that are left, at most `limit`, and never none: what begins too late ends at once."""
         return limit if self.end is None else max(0.1, min(limit, self.end - time.monotonic()))
 
+    def come_by(self, number):
+        self.signal, self.end = number, time.monotonic()
+
+    def pause(self, seconds):
+        """Sleeps. A signal does not end a sleep, so it is done in pieces."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.passed():
+            time.sleep(0.1)
+
     def why(self):
+        if self.signal:
+            return f"this run was ended by {signal.Signals(self.signal).name}"
         return f"the {self.minutes:g} minutes of this run are over"
 
     def passed(self):
         return self.end is not None and time.monotonic() >= self.end
+
+
+class Groups:
+    """The process groups of suites and set-ups. Each is a session of its own, so that all of it can be ended; what ends this
+    program does not reach them by itself."""
+
+    def __init__(self):
+        self.lock = threading.RLock()  # a signal is handled in the middle of whatever the main thread does
+        self.running = set()
+
+    def start(self, command, deadline, **options):
+        with self.lock:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True, start_new_session=True, **options)
+            self.running.add(process)
+        if deadline.passed():  # a signal came meanwhile
+            kill_group(process)
+        return process
+
+    def end(self, process):
+        """With all that it has started."""
+        kill_group(process)
+        process.wait()
+        with self.lock:
+            self.running.discard(process)
+
+    def end_all(self):
+        with self.lock:
+            for process in self.running:
+                kill_group(process)
+
+
+groups = Groups()
+
+
+def end_on_signals(deadline):
+    """Everything that is at work is ended, and what was seen so far is told. A second signal does not wait for that."""
+    def come(number, _):
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.SIG_DFL)
+        deadline.come_by(number)
+        groups.end_all()
+
+    # SIGINT, too, if these were started behind somebody's back, where shells ignore it.
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, come)
 
 
 class Server:
@@ -228,26 +286,25 @@ class Suite:
         """Returns what went wrong, or nothing. Registries of packages have bad moments: it is tried more than once."""
         self.home.mkdir(parents=True, exist_ok=True)
         for pause in (*SETUP_PAUSES, None):
-            complaint = self.setup_once(deadline.left(SETUP_SECONDS))
+            complaint = self.setup_once(deadline)
             if complaint is None or pause is None or deadline.passed():
                 return complaint
             print(f"setup {self.name}: failed, once more in {pause} s\n{complaint}", flush=True)
-            time.sleep(deadline.left(pause))
+            deadline.pause(pause)
         return None
 
-    def setup_once(self, limit):
+    def setup_once(self, deadline):
+        limit = deadline.left(SETUP_SECONDS)
         with tempfile.TemporaryFile("w+") as output:
-            process = subprocess.Popen([self.folder / "setup"], cwd=self.folder, env=self.environment(), text=True,
-                                       stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                                       start_new_session=True)
+            process = groups.start([self.folder / "setup"], deadline, cwd=self.folder, env=self.environment(),
+                                   stdout=output, stderr=subprocess.STDOUT)
             try:
                 code = process.wait(limit)
                 ended = f"it ended with {code}"
             except subprocess.TimeoutExpired:
                 code, ended = None, f"it took longer than {limit:.0f} s"
             finally:
-                kill_group(process)
-                process.wait()
+                groups.end(process)
             output.seek(0)
             return None if code == 0 else f"{output.read()[-4000:]}{ended}"
 
@@ -281,9 +338,8 @@ def run_suite(suite, variant, kind, deadline, only=None):
             "LOCK_VARIANT": variant, **({"LOCK_ONLY": only} if only else {}),
         }
         with tempfile.TemporaryFile("w+") as errors:
-            process = subprocess.Popen([suite.folder / "run"], cwd=suite.folder, env=environment, text=True,
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
-                                       start_new_session=True)
+            process = groups.start([suite.folder / "run"], deadline, cwd=suite.folder, env=environment,
+                                   stdout=subprocess.PIPE, stderr=errors)
             limit = deadline.left(suite.about["variants"][variant].get("seconds", LIMIT_SECONDS))
             late = threading.Timer(limit, kill_group, [process])
             late.start()
@@ -307,15 +363,17 @@ def run_suite(suite, variant, kind, deadline, only=None):
             code = process.wait()
             timed_out = not late.is_alive()
             late.cancel()
-            kill_group(process)
+            groups.end(process)
             errors.seek(0)
             words = errors.read()[-4000:]
         control.close()
         for scenario in expected:
             if scenario not in cells:
                 why = f"the suite ended with {code}"
-                if timed_out:
-                    why = deadline.why() if deadline.passed() else f"the suite took longer than {limit:.0f} s"
+                if deadline.passed():
+                    why = deadline.why()
+                elif timed_out:
+                    why = f"the suite took longer than {limit:.0f} s"
                 cells[scenario] = ("fail", f"no outcome: {why}\n{words}")
         complaints = [control.complaint]
     except Exception as error:
@@ -515,6 +573,7 @@ def main():
     if options.quick:
         os.environ["LOCK_INCREMENTS"] = "20"
     deadline = Deadline(options.minutes)
+    end_on_signals(deadline)
     kinds = options.kinds.split(",")
     if set(kinds) - set(KINDS):
         sys.exit(f"--kinds: some of {','.join(KINDS)}")
@@ -575,8 +634,9 @@ def main():
         pathlib.Path(options.write).write_text(report.markdown(how))
     print(f"\n{len(rows)} libraries on {', '.join(report.kinds)} in {time.monotonic() - started:.0f} s; "
           f"{report.count('-')} cells are not applicable, {report.count('d')} differ as explained")
-    print(f"clients: {report.count('+')} passed, {report.count('F')} failed")
-    sys.exit(1 if report.count("F") else 0)
+    print(f"clients: {report.count('+')} passed, {report.count('F')} failed"
+          + (f"; {deadline.why()}" if deadline.signal else ""))
+    sys.exit(1 if report.count("F") or deadline.signal else 0)
 
 
 if __name__ == "__main__":

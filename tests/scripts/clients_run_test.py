@@ -3,17 +3,48 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "clients"))
 import run  # noqa: E402
 
 
+# Long enough for a loaded machine; nothing waits that long unless it is broken.
+PATIENCE = 60
+
+# The runner with suites of its own, and servers that are no processes.
+DRIVER = """
+import pathlib, sys
+sys.path.insert(0, sys.argv.pop(1))
+import run
+run.HERE = pathlib.Path(sys.argv.pop(1))
+run.SETUP_PAUSES = (3600, 3600)
+class Server:
+    port = 1
+    def __init__(self, kind): pass
+    def close(self): pass
+run.Server = Server
+run.main()
+"""
+
+
 def row(*outcomes):
     return dict(zip(run.SCENARIOS, outcomes))
+
+
+def is_gone(pid):
+    """A zombie counts as gone, for its parent may be anybody."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 class Runner(unittest.TestCase):
@@ -58,6 +89,66 @@ class Runner(unittest.TestCase):
         cells, _ = run.run_suite(self.suite(""), "a", "redis", deadline)
         self.assertEqual(list(cells), run.SCENARIOS + ["more"])
         self.assertEqual({outcome for outcome, _ in cells.values()}, {"fail"})
+
+    def start(self, suite):
+        """The runner as a process of its own, with this one suite and one kind of server."""
+        folder = suite.folder.parent
+        (folder / "scenarios.txt").write_text((run.HERE / "scenarios.txt").read_text())
+        (folder / "differences.json").write_text("[]")
+        command = [sys.executable, "-B", "-c", DRIVER, str(run.HERE), str(folder),
+                   "--lockkeeper", "/bin/true", "--kinds", "redis"]
+        process = subprocess.Popen(command, env={**os.environ, "CLIENTS_HOME": str(suite.home.parent / "homes")}, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   # As behind somebody's back, where shells ignore it.
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, what, condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end, f"waited in vain for {what}")
+            time.sleep(0.01)
+
+    def ended_by(self, number, suite):
+        """What is said by a runner that gets this signal when the suite has written down its processes."""
+        pids = suite.folder / "pids"
+        process = self.start(suite)
+        self.wait_for("the suite", lambda: process.poll() is not None or pids.exists() and len(pids.read_text().split()) == 2)
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 1, said)
+        for pid in pids.read_text().split():
+            self.wait_for(f"the end of process {pid}", lambda: is_gone(pid))
+        return said
+
+    def test_a_signal_ends_a_suite_with_all_that_it_started_and_what_was_seen_is_told(self):
+        suite = self.suite("")
+        script = suite.folder / "run"
+        script.write_text("""#!/bin/sh
+echo '{"scenario": "handshake", "outcome": "pass", "reason": ""}'
+sleep 3600 & echo $! $$ >pids; wait
+""")
+        script.chmod(0o755)
+        failed = len(run.SCENARIOS)  # one more that only this suite has, but for the one that was seen
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number.name):
+                said = self.ended_by(number, suite)
+                self.assertIn(f"no outcome: this run was ended by {number.name}", said)
+                self.assertEqual(said.splitlines()[-1],
+                                 f"clients: 1 passed, {failed} failed; this run was ended by {number.name}")
+                (suite.folder / "pids").unlink()
+
+    def test_a_signal_ends_a_set_up_with_all_that_it_started(self):
+        said = self.ended_by(signal.SIGTERM, self.suite("sleep 3600 & echo $! $$ >pids; wait\n"))
+        self.assertIn("failed; this run was ended by SIGTERM\n", said)
+
+    def test_a_signal_ends_the_pause_after_a_set_up_that_failed(self):
+        process = self.start(self.suite("exit 3\n"))
+        self.assertIn("failed, once more in 3600 s", process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        self.assertIn("ended by SIGTERM\n", process.communicate(timeout=PATIENCE)[0])
 
     def test_a_measurement_is_of_the_suites_that_are_named(self):
         options = run.parse(["--latency", "redisson", "--rounds", "2"])
