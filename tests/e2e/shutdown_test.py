@@ -2,6 +2,7 @@
 
 import resource
 import signal
+import time
 import unittest
 
 from support import Client, Lockkeeper, encode, main
@@ -24,20 +25,35 @@ class Shutdown(unittest.TestCase):
             server.signal(signal.SIGTERM)
             self.assertEqual(client.read_all(), b"")
 
-    def test_a_thousand_idle_connections_are_closed(self):
+    def stop_with_a_thousand_connections(self):
+        """How many seconds it takes from the signal to the end of the process."""
         with Lockkeeper() as server:
             clients = [Client(server.port) for _ in range(1000)]
             for client in clients:
                 client.send("PING")
             for client in clients:
                 self.assertEqual(client.read(), "PONG")
+            began = time.monotonic()
             server.signal(signal.SIGTERM)
             self.assertEqual(server.wait(), 0)
+            seconds = time.monotonic() - began
             for client in clients:
                 self.assertEqual(client.read_all(), b"")
                 client.close()
             # So many wake up at once that Seastar would dump its queue of tasks into the log.
             self.assertNotIn("Too long queue", server.output())
+            return seconds
+
+    def test_a_thousand_idle_connections_are_closed_in_less_than_two_seconds(self):
+        """A promise to supervisors, and one of few times that are asserted: it takes a tenth of that. The machine may take
+        the processor away for a while, so the best of three stops counts: only a server that always waits for something, be
+        it a client or its own deadline, misses it."""
+        taken = []
+        while len(taken) < 3:
+            taken.append(self.stop_with_a_thousand_connections())
+            if taken[-1] < 2:
+                return
+        self.fail(f"from the signal to the end: {taken} seconds")
 
     def test_busy_connections_do_not_hold_it_up(self):
         with Lockkeeper() as server:
