@@ -34,11 +34,11 @@ class Idle(unittest.TestCase):
             self.assertEqual(client.call("PING"), "PONG")
             self.assertLess(resident_bytes(server.process), 150_000_000)
 
-    def test_it_sleeps(self):
+    def is_asleep(self, **options):
         """Its own time, not that of the machine, so a loaded one does not matter; what a start or a timer takes may."""
         if is_sanitized():
             self.skipTest("sanitizers have threads of their own")
-        with Lockkeeper(cores=2, http=True) as server, Client(server.port) as client:
+        with Lockkeeper(cores=2, http=True, **options) as server, Client(server.port) as client:
             self.assertEqual(client.call("PING"), "PONG")
             shares = []
             for _ in range(5):
@@ -48,6 +48,13 @@ class Idle(unittest.TestCase):
                 if shares[-1] < 0.05:
                     return
             self.fail(f"of a core, it used {shares}")
+
+    def test_it_sleeps(self):
+        """With its defaults: a core that has nothing to do looks around for a moment before it sleeps."""
+        self.is_asleep(overprovisioned=False)
+
+    def test_it_sleeps_among_many_others(self):
+        self.is_asleep(overprovisioned=True)
 
 
 if __name__ == "__main__":
