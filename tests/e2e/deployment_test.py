@@ -25,6 +25,28 @@ def health_checks():
     return json.loads(command), ["bash", "-c", script]
 
 
+def in_effect(text):
+    """What --check prints of a configuration, with secrets that are there."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in set(re.findall(r"file:/run/secrets/([\w/-]+)", text)):
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as file:
+                file.write("0123456789abcdef\n")
+        path = os.path.join(folder, "lockkeeper.yaml")
+        with open(path, "w") as file:
+            file.write(text.replace("file:/run/secrets/", f"file:{folder}/"))
+        said = subprocess.run([lockkeeper_binary(), "--config", path, "--check"], capture_output=True, text=True,
+                              timeout=PATIENCE, env={**os.environ, "POD_IP": "10.1.2.3"})
+    assert said.returncode == 0, said.stderr
+    return said.stdout
+
+
+def option(printed, section, name):
+    block = re.search(rf"^{section}:\n((?:  .*\n)+)", printed, re.M).group(1)
+    return re.search(rf"^  {name}: ([^#\n]*?) *(?:#.*)?$", block, re.M).group(1)
+
+
 class HealthCheck(unittest.TestCase):
     def setUp(self):
         os.environ["LOCKKEEPER_TEST_PASSWORD"] = "a password"
@@ -68,36 +90,16 @@ class Kubernetes(unittest.TestCase):
         block = re.search(r"  lockkeeper\.yaml: \|\n((?:    .*\n|\n)+)", text).group(1)
         return re.sub(r"^    ", "", block, flags=re.M)
 
-    def in_effect(self, text):
-        """What --check prints of it, with secrets that are there."""
-        with tempfile.TemporaryDirectory() as folder:
-            for name in set(re.findall(r"file:/run/secrets/([\w/-]+)", text)):
-                path = os.path.join(folder, name)
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                with open(path, "w") as file:
-                    file.write("0123456789abcdef\n")
-            path = os.path.join(folder, "lockkeeper.yaml")
-            with open(path, "w") as file:
-                file.write(text.replace("file:/run/secrets/", f"file:{folder}/"))
-            said = subprocess.run([lockkeeper_binary(), "--config", path, "--check"], capture_output=True, text=True,
-                                  timeout=PATIENCE, env={**os.environ, "POD_IP": "10.1.2.3"})
-        self.assertEqual(said.returncode, 0, said.stderr)
-        return said.stdout
-
-    def option(self, printed, section, name):
-        block = re.search(rf"^{section}:\n((?:  .*\n)+)", printed, re.M).group(1)
-        return re.search(rf"^  {name}: ([^#\n]*?) *(?:#.*)?$", block, re.M).group(1)
-
     def test_the_configuration_in_the_manifest_is_good(self):
-        printed = self.in_effect(self.configuration_of_the_manifest())
+        printed = in_effect(self.configuration_of_the_manifest())
         self.assertIn("redis-2.redis", printed)
         self.assertIn("  advertise: 10.1.2.3:6380\n", printed)
         self.assertEqual(re.findall(r"- name: '?(\w+)", printed.split("users:")[1]), ["admin", "application"])
 
     def test_there_is_time_to_end(self):
         manifest = read("docs", "kubernetes", "lockkeeper.yaml")
-        printed = self.in_effect(self.configuration_of_the_manifest())
-        delay, deadline = (int(self.option(printed, "shutdown", name).removesuffix("s")) for name in ("delay", "deadline"))
+        printed = in_effect(self.configuration_of_the_manifest())
+        delay, deadline = (int(option(printed, "shutdown", name).removesuffix("s")) for name in ("delay", "deadline"))
         self.assertLess(delay + deadline, int(re.search(r"terminationGracePeriodSeconds: (\d+)", manifest).group(1)))
         period, failures = re.search(r"/readyz.*\n +periodSeconds: (\d+)\n.*\n +failureThreshold: (\d+)", manifest).groups()
         self.assertGreater(delay, int(period) * int(failures))
@@ -117,24 +119,29 @@ class Kubernetes(unittest.TestCase):
         self.assertEqual(re.findall(r"httpGet: \{path: (/\w+), port: http\}", manifest), ["/healthz", "/readyz"])
         port = re.search(r"\{name: http, containerPort: (\d+)\}", manifest).group(1)
         for text in (self.configuration_of_the_manifest(), read("config", "examples", "kubernetes.yaml")):
-            printed = self.in_effect(text)
-            self.assertIn(self.option(printed, "http", "address"), ("0.0.0.0", "'::'"))
-            self.assertEqual(self.option(printed, "http", "port"), port)
+            printed = in_effect(text)
+            self.assertIn(option(printed, "http", "address"), ("0.0.0.0", "'::'"))
+            self.assertEqual(option(printed, "http", "port"), port)
 
 
 class Compose(unittest.TestCase):
-    def test_its_configuration_is_good(self):
-        compose = read("compose.yaml")
-        block = re.search(r"^configs:\n  lockkeeper:\n    content: \|\n((?: {6}.*\n|\n)+)", compose, re.M).group(1)
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write(re.sub(r"^ {6}", "", block, flags=re.M))
-            file.flush()
-            said = subprocess.run([lockkeeper_binary(), "--config", file.name, "--check"], capture_output=True,
-                                  text=True, timeout=PATIENCE)
-        self.assertEqual(said.returncode, 0, said.stderr)
-        masters = re.findall(r"redis://(master-\d)", said.stdout)
-        self.assertEqual(masters, re.findall(r"^  (master-\d):\n    <<: \*master", compose, re.M))
+    def setUp(self):
+        self.compose = read("compose.yaml")
+        block = re.search(r"^configs:\n  lockkeeper:\n    content: \|\n((?: {6}.*\n|\n)+)", self.compose, re.M).group(1)
+        self.printed = in_effect(re.sub(r"^ {6}", "", block, flags=re.M))
+
+    def test_its_masters_are_those_of_the_configuration(self):
+        masters = re.findall(r"redis://(master-\d)", self.printed)
+        self.assertEqual(masters, re.findall(r"^  (master-\d):\n    <<: \*master", self.compose, re.M))
         self.assertEqual(len(masters), 3)
+
+    def test_what_asks_nobody_for_a_password_is_published_to_this_machine_alone(self):
+        """And it listens where the published ports lead: a container's own loopback address reaches nobody."""
+        published = json.loads(re.search(r"^    ports: (\[.*\])$", self.compose, re.M).group(1))
+        listened = [option(self.printed, section, "port") for section in ("server", "http")]
+        self.assertEqual(published, [f"127.0.0.1:{port}:{port}" for port in listened])
+        for section in ("server", "http"):
+            self.assertEqual(option(self.printed, section, "address"), "0.0.0.0")
 
 
 if __name__ == "__main__":
