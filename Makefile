@@ -1,7 +1,7 @@
 # The front door. Each word below is one script in scripts/; `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-clients check chaos debug bench format packages seastar install clean
+.PHONY: help run build test test-clients check chaos debug bench format packages seastar install uninstall clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,9 @@ seastar: ## build Seastar into the cache
 
 install: build ## install the binary, the example configuration and the systemd unit (PREFIX=/usr/local)
 	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+
+uninstall: ## remove what was installed, but for the configuration (PREFIX=/usr/local)
+	@scripts/uninstall $(or $(PREFIX),/usr/local)
 
 clean: ## remove what was built here (the Seastar cache stays)
 	@rm -rf build

@@ -8,6 +8,8 @@ import unittest
 
 from support import PATIENCE, lockkeeper_binary, main
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
 
 class Install(unittest.TestCase):
     def setUp(self):
@@ -51,6 +53,21 @@ class Install(unittest.TestCase):
                     capture_output=True, text=True, timeout=PATIENCE,
                 )
                 self.assertEqual(check.returncode, 0, check.stderr)
+
+    def files(self):
+        return sorted(os.path.join(where, name)[len(self.root.name):]
+                      for where, _, names in os.walk(self.root.name) for name in names)
+
+    def test_nothing_but_the_configuration_stays_after_its_removal(self):
+        for prefix, configuration in (("/usr/local", "/usr/local/etc/lockkeeper"), ("/usr", "/etc/lockkeeper")):
+            with self.subTest(prefix):
+                self.install(prefix)
+                self.assertGreater(len(self.files()), 4)
+                removed = subprocess.run([os.path.join(ROOT, "scripts", "uninstall"), prefix], capture_output=True, text=True,
+                                         env={**os.environ, "DESTDIR": self.root.name}, timeout=PATIENCE)
+                self.assertEqual(removed.returncode, 0, removed.stderr)
+                self.assertEqual(self.files(), [f"{configuration}/lockkeeper.yaml"])
+                os.remove(self.path(f"{configuration}/lockkeeper.yaml"))
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze")
     def test_the_unit_exposes_little(self):
