@@ -27,7 +27,8 @@ bool is_free(uint16_t port) {
 
 uint16_t free_port() {
     thread_local std::mt19937 random{std::random_device{}()};
-    // Above the blocks of tests/e2e/ports.py, and below what the system gives to outgoing connections.
+    // Above the blocks of tests/e2e/ports.py, and below what the system gives to outgoing
+    // connections.
     std::uniform_int_distribution<uint16_t> ports(30'000, 31'999);
     for (int i = 0; i < 1'000; ++i) {
         const uint16_t port = ports(random);
