@@ -1,8 +1,9 @@
-"""What is shipped to run it somewhere: the image's health check, and manifests that fit their configuration."""
+"""What is shipped to run it somewhere: the image and its health check, what is in it, manifests that fit their configuration."""
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -82,6 +83,40 @@ class Image(unittest.TestCase):
         for script in sorted(needed):
             needed |= self.named_by(script)
         self.assertEqual(sorted(copied.split()), sorted(needed))
+
+
+@unittest.skipUnless(shutil.which("dpkg-query"), "not a Debian system")
+class BillOfMaterials(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.text = cls.written()
+        cls.bill = json.loads(cls.text)
+        cls.packages = {one["name"]: one for one in cls.bill["packages"]}
+
+    @staticmethod
+    def written():
+        return subprocess.run([os.path.join(ROOT, "scripts", "sbom"), lockkeeper_binary()], check=True, timeout=PATIENCE,
+                              stdout=subprocess.PIPE, text=True).stdout
+
+    def test_it_has_every_library_of_the_image_and_what_is_linked_in(self):
+        installed = re.search(r"^FROM debian:12-slim\n(?:.*\n)*?RUN ((?:.*\\\n)+)", read("Dockerfile"), re.M).group(1)
+        libraries = set(re.findall(r"^ {8}([a-z0-9.+-]+) \\$", installed, re.M)) - {"ca-certificates"}
+        self.assertGreater(len(libraries), 10)
+        self.assertEqual(libraries - set(self.packages), set())
+        self.assertIn("seastar", self.packages)
+        self.assertIn("libxxhash-dev", self.packages)
+
+    def test_each_part_has_a_version_and_a_relation_to_the_program(self):
+        for name, one in self.packages.items():
+            self.assertRegex(one["versionInfo"], r"^[0-9]", name)
+        parts = {one["SPDXID"] for one in self.bill["packages"]}
+        self.assertEqual(len(parts), len(self.bill["packages"]))
+        self.assertEqual({one["relatedSpdxElement"] for one in self.bill["relationships"]}, parts)
+        self.assertEqual({one["spdxElementId"] for one in self.bill["relationships"]},
+                         {"SPDXRef-DOCUMENT", self.packages["lockkeeper"]["SPDXID"]})
+
+    def test_the_same_program_has_the_same_bill(self):
+        self.assertEqual(self.text, self.written())
 
 
 class Kubernetes(unittest.TestCase):
