@@ -25,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -252,7 +253,8 @@ class Control:
         self.complaint = None
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
 
     def serve(self):
         while True:
@@ -262,13 +264,18 @@ class Control:
                 return
             with connection:
                 try:
-                    if connection.makefile("rb").readline().strip() == b"restart":
-                        self.complaint = self.server.restart() or self.complaint
-                        connection.sendall(b"done\n")
-                except Exception as error:  # the suite sees the connection end and fails
-                    self.complaint = str(error)
+                    asked = connection.makefile("rb").readline()
+                    if asked.strip() != b"restart":
+                        raise ValueError(f"a suite asks for {asked!r}")
+                    self.complaint = self.server.restart() or self.complaint
+                    connection.sendall(b"done\n")
+                except BaseException:  # the suite sees the connection end and fails
+                    self.complaint = traceback.format_exc()
 
     def close(self):
+        """The thread ends first: an accept() that is begun anew after a SIGSTOP looks at whatever has that number by then."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
         self.listener.close()
 
 

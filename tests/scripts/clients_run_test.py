@@ -150,6 +150,11 @@ sleep 3600 & echo $! $$ >pids; wait
         process.send_signal(signal.SIGTERM)
         self.assertIn("ended by SIGTERM\n", process.communicate(timeout=PATIENCE)[0])
 
+    def test_a_port_of_control_that_was_closed_serves_nobody_any_more(self):
+        control = run.Control(None)
+        control.close()
+        self.assertFalse(control.thread.is_alive())
+
     def test_a_measurement_is_of_the_suites_that_are_named(self):
         options = run.parse(["--latency", "redisson", "--rounds", "2"])
         self.assertEqual((options.latency, options.rounds, options.suites), (True, 2, ["redisson"]))
