@@ -122,6 +122,15 @@ def end_on_signals(deadline):
         signal.signal(one, come)
 
 
+# Of somebody who may do everything after a login, as everybody may without one.
+USER, PASSWORD = "suite", "a password of suites"
+RIGHTS = "~* &* +@all"
+USERS = f"""users:
+  - {{name: default, rules: 'nopass {RIGHTS}'}}
+  - {{name: {USER}, passwords: env:LOCK_PASSWORD, rules: '{RIGHTS}'}}
+"""
+
+
 class Server:
     """One server of a kind at one port, which can be restarted as its operator would."""
 
@@ -137,10 +146,11 @@ class Server:
             if kind == "fleet":
                 if not masters:
                     self.masters = self.own_masters = start_masters()
-                self.file = tempfile.NamedTemporaryFile("w", suffix=".yaml")
                 # Masters on a loaded machine are slow, not gone.
-                self.file.write(support.stripe_of(self.masters, timeout="2s") + more)
-                self.file.flush()
+                more = support.stripe_of(self.masters, timeout="2s") + more
+            self.file = tempfile.NamedTemporaryFile("w", suffix=".yaml")
+            self.file.write(USERS + more)
+            self.file.flush()
             self.start()
         except BaseException:
             self.close()
@@ -148,13 +158,12 @@ class Server:
 
     def start(self):
         if self.kind == "redis":
-            self.process = support.Redis(port=self.port)
+            self.process = support.Redis("--user", USER, "on", ">" + PASSWORD, *RIGHTS.split(), port=self.port)
         else:
             command = [os.environ["LOCKKEEPER"], "--port", str(self.port), "--http-port", "0", "-m", "256M",
                        "-c", str(self.cores)] + ["--overprovisioned"] * self.overprovisioned
-            if self.file:
-                command += ["--config", self.file.name]
-            self.process = support.Process(command, self.port)
+            command += ["--config", self.file.name]
+            self.process = support.Process(command, self.port, environment={"LOCK_PASSWORD": PASSWORD})
         self.process.wait_until_ready()
         end = time.monotonic() + support.PATIENCE
         while self.process.output().count(": votes") < self.cores * len(self.masters):  # each core counts for itself
@@ -342,7 +351,7 @@ def run_suite(suite, variant, kind, deadline, only=None):
         environment = {
             **suite.environment(), "LOCK_HOST": "127.0.0.1", "LOCK_PORT": str(servers[0].port), "LOCK_KIND": kind,
             "LOCK_PORTS": ",".join(str(one.port) for one in servers), "LOCK_CONTROL": str(control.port),
-            "LOCK_VARIANT": variant, **({"LOCK_ONLY": only} if only else {}),
+            "LOCK_VARIANT": variant, "LOCK_USER": USER, "LOCK_PASSWORD": PASSWORD, **({"LOCK_ONLY": only} if only else {}),
         }
         with tempfile.TemporaryFile("w+") as errors:
             process = groups.start([suite.folder / "run"], deadline, cwd=suite.folder, env=environment,

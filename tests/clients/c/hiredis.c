@@ -107,7 +107,7 @@ static void acquire_release(void) {
 
 static void handshake(void) {
     redisContext* client = open_client();
-    check(is_text(ask(client, "AUTH default any"), "OK"), "not let in");
+    check(is_text(ask(client, "AUTH %s %s", user, password), "OK"), "not let in");
     check(is_text(ask(client, "CLIENT SETNAME suite"), "OK"), "no name");
     check(is_text(ask(client, "SELECT 3"), "OK"), "no database");
     check(is_text(ask(client, "CLIENT GETNAME"), "suite"), "it has no name");

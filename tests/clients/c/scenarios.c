@@ -14,6 +14,8 @@
 
 const char* host = "127.0.0.1";
 int port;
+const char* user = "default";
+const char* password = "any";
 int increments = 200;
 
 static int report;  // the pipe to the process that prints
@@ -153,6 +155,8 @@ static void play(const struct scenario* one) {
 void run(const char* version, const struct scenario* scenarios) {
     host = getenv("LOCK_HOST") ? getenv("LOCK_HOST") : host;
     port = atoi(getenv("LOCK_PORT"));
+    user = getenv("LOCK_USER") ? getenv("LOCK_USER") : user;
+    password = getenv("LOCK_PASSWORD") ? getenv("LOCK_PASSWORD") : password;
     increments = getenv("LOCK_INCREMENTS") ? atoi(getenv("LOCK_INCREMENTS")) : increments;
     printf("{\"version\": \"%s\"}\n", version);
     fflush(stdout);

@@ -20,6 +20,9 @@ struct scenario {
 
 extern const char* host;
 extern int port;
+/// Somebody who needs a password, on every server; who does not log in may do everything as well.
+extern const char* user;
+extern const char* password;
 extern int increments;
 
 /// Plays them all; ends with scenarios[i].name == NULL.

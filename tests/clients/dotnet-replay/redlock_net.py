@@ -9,8 +9,8 @@ import threading
 import time
 
 from multiplexer import Multiplexer, token
-from scenarios import (FOREVER, INCREMENTS, KIND, PORT, PORTS, WORKERS, Holder, NotApplicable, Worker, holding, in_threads,
-                       restart_server, run, wait_until)
+from scenarios import (FOREVER, INCREMENTS, KIND, PASSWORD, PORT, PORTS, USER, WORKERS, Holder, NotApplicable, Worker,
+                       holding, in_threads, restart_server, run, wait_until)
 from support import Error
 
 UNLOCK = """
@@ -100,7 +100,7 @@ holding(lambda key: lock(key, LEASE_ON_WATCH).wait().keep())
 
 
 def handshake():
-    one = Server(user="default", password="any", name="worker", database=3)
+    one = Server(user=USER, password=PASSWORD, name="worker", database=3)
     assert one.call("CLIENT", "GETNAME") == b"worker"
     held = lock("hello", server=one).wait()
     assert here.call("EXISTS", held.key) == 0, "another database has the same lock"

@@ -6,8 +6,8 @@ Below Redis 8.4 the library compares the owner itself, in an optimistic transact
 import time
 
 from multiplexer import Multiplexer, listen, token
-from scenarios import (FOREVER, INCREMENTS, KIND, WORKERS, NotApplicable, Worker, in_threads, restart_server, run,
-                       wait_until)
+from scenarios import (FOREVER, INCREMENTS, KIND, PASSWORD, USER, WORKERS, NotApplicable, Worker, in_threads, restart_server,
+                       run, wait_until)
 from support import Error
 
 
@@ -68,7 +68,7 @@ db = Database()
 
 
 def handshake():
-    one = Database(user="default", password="any", name="worker", database=3)
+    one = Database(user=USER, password=PASSWORD, name="worker", database=3)
     assert one.call("CLIENT", "GETNAME") == b"worker"
     assert {**one.on.handshake[1]}[b"mode"] == b"standalone"
     listen().close()

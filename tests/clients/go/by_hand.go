@@ -102,12 +102,18 @@ func playByHand(version string, open func(connection) driver) {
 	}
 	run(version, []scenario{
 		{"handshake", func() string {
-			one := open(connection{user: "default", password: "any", name: "suite", database: 3})
+			one := open(connection{user: user, password: password, name: "suite", database: 3})
 			defer one.close()
 			check(ask(one, "CLIENT", "GETNAME") == "suite", "it has no name")
 			lock := tryByHand(one, "hello", 10*time.Second)
 			check(!exists(client, "hello"), "another database has the same lock")
 			lock.release()
+			refused := refusal(func() {
+				other := open(connection{user: user, password: "a wrong one"})
+				defer other.close()
+				tryByHand(other, "hello", 10*time.Second)
+			})
+			check(strings.Contains(refused, "WRONGPASS"), "a wrong password: %q", refused)
 			return ""
 		}},
 		{"acquire_release", func() string { return acquireRelease(client) }},

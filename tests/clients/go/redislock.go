@@ -40,7 +40,7 @@ func playRedislock() {
 	}
 	run("bsm/redislock "+version("github.com/bsm/redislock"), append([]scenario{
 		{"handshake", func() string {
-			one := connect(connection{user: "default", password: "any", name: "suite", database: 3})
+			one := connect(connection{user: user, password: password, name: "suite", database: 3})
 			defer one.close()
 			check(ask(one, "CLIENT", "GETNAME") == "suite", "it has no name")
 			lock, err := redislock.Obtain(background, one, "hello", 10*time.Second, nil)

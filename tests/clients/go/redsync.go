@@ -58,7 +58,7 @@ func playRedsync() {
 	var taken *redsync.ErrTaken
 	run("redsync "+version("github.com/go-redsync/redsync/v4"), []scenario{
 		{"handshake", func() string {
-			one := connect(connection{user: "default", password: "any", name: "suite", database: 3})
+			one := connect(connection{user: user, password: password, name: "suite", database: 3})
 			defer one.close()
 			check(ask(one, "CLIENT", "GETNAME") == "suite", "it has no name")
 			lock := syncOn(one).NewMutex("hello")

@@ -74,7 +74,7 @@ func playRueidislock() {
 	}
 	run("rueidislock "+version("github.com/redis/rueidis"), []scenario{
 		{"handshake", func() string {
-			locker := lockerWith(connection{user: "default", password: "any", name: "suite", database: 3}, slowly)
+			locker := lockerWith(connection{user: user, password: password, name: "suite", database: 3}, slowly)
 			defer locker.Close()
 			check(ask(rueidisDriver{locker.Client()}, "CLIENT", "GETNAME") == "suite", "it has no name")
 			_, release, err := locker.WithContext(background, "hello")

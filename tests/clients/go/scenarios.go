@@ -28,8 +28,11 @@ const (
 )
 
 var (
-	host       = env("LOCK_HOST", "127.0.0.1")
-	address    = host + ":" + os.Getenv("LOCK_PORT")
+	host    = env("LOCK_HOST", "127.0.0.1")
+	address = host + ":" + os.Getenv("LOCK_PORT")
+	// Somebody who needs a password, on every server; who does not log in may do everything as well.
+	user, password = env("LOCK_USER", "default"), env("LOCK_PASSWORD", "any")
+
 	increments = number("LOCK_INCREMENTS", 200)
 )
 
@@ -107,6 +110,17 @@ func check(holds bool, what string, more ...any) {
 	if !holds {
 		panic(fmt.Sprintf(what, more...))
 	}
+}
+
+// refusal is what the action fails with.
+func refusal(action func()) (why string) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			why = fmt.Sprint(problem)
+		}
+	}()
+	action()
+	return ""
 }
 
 func is(err, wanted error) {

@@ -18,6 +18,9 @@ final class Scenarios {
     static final String HOST = env("LOCK_HOST", "127.0.0.1");
     static final int PORT = Integer.parseInt(env("LOCK_PORT", "0"));
     static final String[] PORTS = env("LOCK_PORTS", "" + PORT).split(",");
+    /** Somebody who needs a password, on every server; who does not log in may do everything as well. */
+    static final String USER = env("LOCK_USER", "default");
+    static final String PASSWORD = env("LOCK_PASSWORD", "any");
     static final String KIND = env("LOCK_KIND", "redis");
     static final String VARIANT = env("LOCK_VARIANT", "");
     /** Long enough for a loaded machine; only something broken takes it. */
@@ -25,8 +28,8 @@ final class Scenarios {
     /** Nobody has a lock of this lease for any other reason than its release. */
     static final long FOREVER_MS = 3_600_000;
     /**
-     * Somebody who is told of a release has the lock within so many milliseconds, in the best of so many hand-offs: a machine
-     * that is busy may be slow in all but one of them.
+     * Somebody who is told of a release has the lock within so many milliseconds, in half of so many hand-offs: it takes one
+     * or two, and a machine that is busy may be slow in some of them.
      */
     static final int HAND_OFFS = 20;
     static final int SOON_MS = 50;
@@ -261,9 +264,10 @@ final class Scenarios {
             waits.add((woken[0] - released) / 1e6);
         }
         Collections.sort(waits);
-        check(waits.get(0) <= SOON_MS, "the soonest of " + HAND_OFFS + " waiters had it after " + waits.get(0) + " ms");
-        return String.format(Locale.ROOT, "median %.1f ms, best %.1f ms of %d hand-offs, %s", waits.get(HAND_OFFS / 2),
-            waits.get(0), HAND_OFFS, how);
+        String seen = String.format(Locale.ROOT, "median %.1f ms, best %.1f ms, worst %.1f ms of %d hand-offs, %s",
+            waits.get(HAND_OFFS / 2), waits.get(0), waits.get(HAND_OFFS - 1), HAND_OFFS, how);
+        check(waits.get(HAND_OFFS / 2) <= SOON_MS, seen);
+        return seen;
     }
 
     private static Thread previous;

@@ -12,6 +12,9 @@ use Time::HiRes qw(sleep clock_gettime CLOCK_MONOTONIC);
 
 our $HOST = $ENV{LOCK_HOST} // '127.0.0.1';
 our $PORT = $ENV{LOCK_PORT};
+# Somebody who needs a password, on every server; who does not log in may do everything as well.
+our $USER     = $ENV{LOCK_USER}     // 'default';
+our $PASSWORD = $ENV{LOCK_PASSWORD} // 'any';
 # Seconds; long enough for a loaded machine. Only something broken takes it.
 our $PATIENCE = 60;
 # Milliseconds. Nobody has a lock of this lease for any other reason than its release.
@@ -19,7 +22,7 @@ our $FOREVER    = 3_600_000;
 our $WORKERS    = 50;
 our $INCREMENTS = $ENV{LOCK_INCREMENTS} // 200;
 
-our @EXPORT = qw($HOST $PORT $PATIENCE $FOREVER none run check between wait_until restart_server fails_with counter
+our @EXPORT = qw($HOST $PORT $USER $PASSWORD $PATIENCE $FOREVER none run check between wait_until restart_server fails_with counter
     fairness wakes_on_release);
 
 # A scenario for which the library has no call.

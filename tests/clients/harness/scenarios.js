@@ -8,6 +8,9 @@ const readline = require('node:readline');
 const HOST = process.env.LOCK_HOST || '127.0.0.1';
 const PORT = Number(process.env.LOCK_PORT);
 const PORTS = (process.env.LOCK_PORTS || String(PORT)).split(',').map(Number);
+// Somebody who needs a password, on every server; who does not log in may do everything as well.
+const USER = process.env.LOCK_USER || 'default';
+const PASSWORD = process.env.LOCK_PASSWORD || 'any';
 const VARIANT = process.env.LOCK_VARIANT || '';
 // Milliseconds; long enough for a loaded machine. Only something broken takes it.
 const PATIENCE = 60_000;
@@ -175,6 +178,6 @@ async function outlives(lease, taken) {
 }
 
 module.exports = {
-  HOST, PORT, PORTS, VARIANT, PATIENCE, FOREVER, none, run, check, between, expect, sleep, waitUntil, restartServer,
+  HOST, PORT, PORTS, USER, PASSWORD, VARIANT, PATIENCE, FOREVER, none, run, check, between, expect, sleep, waitUntil, restartServer,
   counter, fairness, wakesOnRelease, latency, startHolder, holderKey, held, outlives,
 };

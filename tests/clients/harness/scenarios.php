@@ -5,6 +5,9 @@ declare(strict_types=1);
 
 define('HOST', getenv('LOCK_HOST') ?: '127.0.0.1');
 define('PORT', (int) getenv('LOCK_PORT'));
+// Somebody who needs a password, on every server; who does not log in may do everything as well.
+define('USER', getenv('LOCK_USER') ?: 'default');
+define('PASSWORD', getenv('LOCK_PASSWORD') ?: 'any');
 // Seconds; long enough for a loaded machine. Only something broken takes it.
 const PATIENCE = 60;
 // Milliseconds. Nobody has a lock of this lease for any other reason than its release.

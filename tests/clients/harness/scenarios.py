@@ -13,13 +13,15 @@ HOST = os.environ.get("LOCK_HOST", "127.0.0.1")
 PORT = int(os.environ["LOCK_PORT"])
 PORTS = [int(one) for one in os.environ.get("LOCK_PORTS", str(PORT)).split(",")]
 KIND = os.environ.get("LOCK_KIND", "redis")
+# Somebody who needs a password, on every server; who does not log in may do everything as well.
+USER, PASSWORD = os.environ.get("LOCK_USER", "default"), os.environ.get("LOCK_PASSWORD", "any")
 VARIANT = os.environ.get("LOCK_VARIANT", "")
 # Long enough for a loaded machine; only something broken takes it.
 PATIENCE = 60
 # Seconds. Nobody has a lock of this lease for any other reason than its release.
 FOREVER = 3600
-# Somebody who is told of a release has the lock within so many milliseconds, in the best of so many hand-offs: a machine that
-# is busy may be slow in all but one of them.
+# Somebody who is told of a release has the lock within so many milliseconds, in half of so many hand-offs: it takes one or two,
+# and a machine that is busy may be slow in some of them.
 HAND_OFFS, SOON_MS = 20, 50
 # A measurement of waits ends with the first of these.
 COUNTED_WAITS, GRANTS_MAX = 200, 8000
@@ -53,7 +55,8 @@ def say(**what):
 def restart_server():
     with socket.create_connection(("127.0.0.1", int(os.environ["LOCK_CONTROL"])), 3 * PATIENCE) as control:
         control.sendall(b"restart\n")
-        assert control.makefile("rb").readline() == b"done\n", "the server could not be restarted"
+        answer = control.makefile("rb").readline()
+        assert answer == b"done\n", f"the server could not be restarted: {answer!r}"
 
 
 def wait_until(condition, what):
@@ -83,9 +86,10 @@ def time_hand_offs(hold, wait, how):
         waiter.join()
         waits[turn] -= begin
     waits.sort()
-    best, median = 1000 * waits[0], 1000 * waits[len(waits) // 2]
-    assert best <= SOON_MS, f"the soonest of {HAND_OFFS} waiters had it after {best:.1f} ms"
-    return f"median {median:.1f} ms, best {best:.1f} ms of {HAND_OFFS} hand-offs, {how}"
+    best, median, worst = (1000 * waits[at] for at in (0, HAND_OFFS // 2, -1))
+    seen = f"median {median:.1f} ms, best {best:.1f} ms, worst {worst:.1f} ms of {HAND_OFFS} hand-offs, {how}"
+    assert median <= SOON_MS, seen
+    return seen
 
 
 def latency(take):

@@ -6,6 +6,9 @@ require "socket"
 
 HOST = ENV.fetch("LOCK_HOST", "127.0.0.1")
 PORT = Integer(ENV.fetch("LOCK_PORT"))
+# Somebody who needs a password, on every server; who does not log in may do everything as well.
+USER = ENV.fetch("LOCK_USER", "default")
+PASSWORD = ENV.fetch("LOCK_PASSWORD", "any")
 # Seconds; long enough for a loaded machine. Only something broken takes it.
 PATIENCE = 60
 # Milliseconds. Nobody has a lock of this lease for any other reason than its release.

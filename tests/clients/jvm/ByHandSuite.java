@@ -90,13 +90,19 @@ final class ByHandSuite {
     }
 
     Object handshake() throws Exception {
-        try (Driver one = opener.open(new Driver.Options("default", "any", "suite", 3, 0))) {
+        try (Driver one = opener.open(new Driver.Options(Scenarios.USER, Scenarios.PASSWORD, "suite", 3, 0))) {
             Scenarios.equal("suite", one.command("CLIENT", "GETNAME"));
             Hold hold = tryTake(one, "hello", 10_000);
             Scenarios.check(hold != null, "a free lock was refused");
             Scenarios.equal(0L, client.command("EXISTS", "hello"));
             Scenarios.check(hold.release(), "not released");
         }
+        String refused = Scenarios.expect(RuntimeException.class, () -> {
+            try (Driver one = opener.open(new Driver.Options(Scenarios.USER, "a wrong one", null, 0, 0))) {
+                tryTake(one, "hello", 10_000);
+            }
+        });
+        Scenarios.check(refused.contains("WRONGPASS"), refused);
         return null;
     }
 

@@ -121,7 +121,7 @@ final class ShedLockSuite {
     }
 
     static Object handshake() throws Exception {
-        try (Providers other = open(new Driver.Options("default", "any", "suite", 3, 0))) {
+        try (Providers other = open(new Driver.Options(Scenarios.USER, Scenarios.PASSWORD, "suite", 3, 0))) {
             SimpleLock lock = other.get(true).lock(about("hello", LONG)).orElseThrow();
             Scenarios.equal(0L, look.command("EXISTS", key("hello")));
             lock.unlock();

@@ -134,8 +134,8 @@ final class SpringSuite {
 
     static Object handshake() throws Exception {
         RedisStandaloneConfiguration where = new RedisStandaloneConfiguration(Scenarios.HOST, Scenarios.PORT);
-        where.setUsername("default");
-        where.setPassword("any");
+        where.setUsername(Scenarios.USER);
+        where.setPassword(Scenarios.PASSWORD);
         where.setDatabase(3);
         LettuceConnectionFactory other = connect(where, "suite", null);
         try {

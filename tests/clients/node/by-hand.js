@@ -28,7 +28,7 @@ function lockOn(driver) {
   return { tryTake, take };
 }
 
-/** `open(options)` connects with {db, name, user, password, protocol} and gives {driver, command(...), close()}. */
+/** `open(options)` connects with {db, name, user, password, protocol, patient} and gives {driver, command(...), close()}. */
 function scenarios(client, open) {
   const { tryTake, take } = lockOn(client.driver);
   const slowly = (key, ms) => take(key, ms, 100); // 50 workers
@@ -53,12 +53,21 @@ function scenarios(client, open) {
 
   return {
     async handshake() {
-      const one = await open({ user: 'default', password: 'any', name: 'suite', db: 3 });
+      const one = await open({ user: t.USER, password: t.PASSWORD, name: 'suite', db: 3 });
       t.check((await one.command('CLIENT', 'GETNAME')) === 'suite', 'it has no name');
       const lock = await lockOn(one.driver).take('hello', 10_000);
       t.check((await client.command('EXISTS', 'hello')) === 0, 'another database has the same lock');
       await lock.release();
       await one.close();
+      const refused = await t.expect(async () => {
+        const other = await open({ user: t.USER, password: 'a wrong one', patient: false });
+        try {
+          await lockOn(other.driver).tryTake('hello', 10_000);
+        } finally {
+          await other.close();
+        }
+      });
+      t.check(/WRONGPASS/.test(refused.message), String(refused));
     },
     acquire_release: () => acquireRelease(client),
     async refused_while_held() {

@@ -7,10 +7,10 @@ const { scenarios } = require('./by-hand.js');
 
 const version = require(`${process.env.SUITE_HOME}/node_modules/ioredis/package.json`).version;
 
-async function open({ user, password, name, db, protocol }) {
+async function open({ user, password, name, db, protocol, patient = true }) {
   const client = new Redis({
     host: t.HOST, port: t.PORT, username: user, password, connectionName: name, db: db ?? 0,
-    ...(protocol ? { protocol } : {}),
+    ...(protocol ? { protocol } : {}), ...(patient ? {} : { retryStrategy: null }),
   });
   client.on('error', () => {}); // the restart of the server
   return {

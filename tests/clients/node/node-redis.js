@@ -7,9 +7,10 @@ const { scenarios } = require('./by-hand.js');
 
 const version = require(`${process.env.SUITE_HOME}/node_modules/redis/package.json`).version;
 
-async function open({ user, password, name, db, protocol }) {
+async function open({ user, password, name, db, protocol, patient = true }) {
   const client = createClient({
-    socket: { host: t.HOST, port: t.PORT, reconnectStrategy: 50 }, username: user, password, name, database: db ?? 0,
+    socket: { host: t.HOST, port: t.PORT, reconnectStrategy: patient ? 50 : false },
+    username: user, password, name, database: db ?? 0,
     ...(protocol ? { RESP: protocol } : {}),
   });
   client.on('error', () => {}); // the restart of the server

@@ -41,7 +41,7 @@ async function withProtocol(protocol) {
 
 const scenarios = {
   async handshake() {
-    const one = connect({ username: 'default', password: 'any', connectionName: 'suite', db: 3 });
+    const one = connect({ username: t.USER, password: t.PASSWORD, connectionName: 'suite', db: 3 });
     const lock = mutex('hello', 10_000, {}, one);
     await lock.acquire();
     t.check((await client.exists('mutex:hello')) === 0, 'another database has the same lock');

@@ -48,7 +48,7 @@ async function withProtocol(protocol) {
 
 const scenarios = {
   async handshake() {
-    const one = connect({ username: 'default', password: 'any', connectionName: 'suite', db: 3 });
+    const one = connect({ username: t.USER, password: t.PASSWORD, connectionName: 'suite', db: 3 });
     t.check((await one.client('GETNAME')) === 'suite', 'it has no name');
     const lock = await take('hello', 10_000, new Redlock([one], settings));
     t.check((await client.exists('hello')) === 0, 'another database has the same lock');

@@ -70,7 +70,7 @@ sub acquire_release {
 }
 
 sub handshake {
-    my $one = connect_with(username => 'default', password => 'any', name => 'suite', on_connect => sub { $_[0]->select(3) });
+    my $one = connect_with(username => $USER, password => $PASSWORD, name => 'suite', on_connect => sub { $_[0]->select(3) });
     check($one->client_getname eq 'suite', 'it has no name');
     my $lock = try_lock($one, 'hello', 10_000);
     check(!$client->exists('hello'), 'another database has the same lock');

@@ -73,7 +73,7 @@ function scenarios(callable $open): array
 
     return [
         'handshake' => function () use ($open, $client) {
-            $one = $open(user: 'default', password: 'any', name: 'suite', database: 3);
+            $one = $open(user: USER, password: PASSWORD, name: 'suite', database: 3);
             check($one->command('CLIENT', 'GETNAME') === 'suite', 'it has no name');
             $lock = HandLock::try($one, 'hello', 10_000);
             check($client->command('EXISTS', 'hello') === 0, 'another database has the same lock');

@@ -44,7 +44,7 @@ $acquire_release = function () use ($store, $redis) {
 
 run('Laravel ' . trim((string) shell_exec("dpkg-query -W -f '\${source:Upstream-Version}' php-illuminate-cache"), "+dfsg\n"), [
     'handshake' => function () use ($redis) {
-        $one = store(['password' => ['default', 'any'], 'name' => 'suite', 'database' => 3]);
+        $one = store(['password' => [USER, PASSWORD], 'name' => 'suite', 'database' => 3]);
         check($one->connection()->client()->client('getname') === 'suite', 'it has no name');
         $lock = $one->lock('hello', 10);
         check($lock->get(), 'a free lock was refused');

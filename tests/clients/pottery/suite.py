@@ -6,8 +6,8 @@ import time
 import redis
 from pottery import ExtendUnlockedLock, Redlock, ReleaseUnlockedLock, TooManyExtensions
 
-from scenarios import (FOREVER, HOST, INCREMENTS, PATIENCE, PORTS, WORKERS, NotApplicable, Worker, expect, in_threads,
-                       restart_server, run, wait_until)
+from scenarios import (FOREVER, HOST, INCREMENTS, PASSWORD, PATIENCE, PORTS, USER, WORKERS, NotApplicable, Worker, expect,
+                       in_threads, restart_server, run, wait_until)
 
 
 def connect(**options):
@@ -27,7 +27,7 @@ def held_by(name, on=masters):
 
 
 def handshake():
-    three = connect(username="default", password="any", client_name="suite", db=3)
+    three = connect(username=USER, password=PASSWORD, client_name="suite", db=3)
     with lock("hello", on=three):
         assert held_by("hello") == 0, "another database has the same lock"
 

@@ -6,8 +6,8 @@ import time
 import redis
 import redis_lock
 
-from scenarios import (FOREVER, HOST, INCREMENTS, PATIENCE, PORT, WORKERS, Holder, NotApplicable, Worker, expect, holding,
-                       in_threads, restart_server, run, time_hand_offs, wait_until)
+from scenarios import (FOREVER, HOST, INCREMENTS, PASSWORD, PATIENCE, PORT, USER, WORKERS, Holder, NotApplicable, Worker,
+                       expect, holding, in_threads, restart_server, run, time_hand_offs, wait_until)
 
 
 def connect(**options):
@@ -27,7 +27,7 @@ def key_of(name):
 
 
 def handshake():
-    with connect(username="default", password="any", client_name="suite", db=3) as one:
+    with connect(username=USER, password=PASSWORD, client_name="suite", db=3) as one:
         with lock("hello", on=one, expire=10):
             assert not client.exists(key_of("hello")), "another database has the same lock"
 

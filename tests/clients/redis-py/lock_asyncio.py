@@ -6,9 +6,9 @@ import time
 
 import redis
 from redis.asyncio import Redis
-from redis.exceptions import LockError, LockNotOwnedError
+from redis.exceptions import AuthenticationError, LockError, LockNotOwnedError
 
-from scenarios import FOREVER, HOST, INCREMENTS, PATIENCE, PORT, WORKERS, NotApplicable, restart_server, run
+from scenarios import FOREVER, HOST, INCREMENTS, PASSWORD, PATIENCE, PORT, USER, WORKERS, NotApplicable, restart_server, run
 
 
 def scenario(function):
@@ -33,11 +33,13 @@ async def expect(error, call, *arguments, **named):
 
 @scenario
 async def handshake(client):
-    async with Redis(host=HOST, port=PORT, username="default", password="any", client_name="suite", db=3) as one:
+    async with Redis(host=HOST, port=PORT, username=USER, password=PASSWORD, client_name="suite", db=3) as one:
         assert await one.ping()
         assert await one.client_getname() in ("suite", b"suite")
         async with one.lock("hello", timeout=10):
             assert await client.get("hello") is None, "another database has the same lock"
+    async with Redis(host=HOST, port=PORT, username=USER, password="a wrong one") as one:
+        await expect(AuthenticationError, one.lock("hello").acquire)
 
 
 async def life_of_a_lock(client):

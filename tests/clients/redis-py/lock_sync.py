@@ -3,10 +3,10 @@
 import time
 
 import redis
-from redis.exceptions import LockError, LockNotOwnedError
+from redis.exceptions import AuthenticationError, LockError, LockNotOwnedError
 
-from scenarios import (FOREVER, HOST, INCREMENTS, PORT, WORKERS, NotApplicable, Worker, asked_for_latency, expect,
-                       in_threads, latency, restart_server, run, wait_until)
+from scenarios import (FOREVER, HOST, INCREMENTS, PASSWORD, PORT, USER, WORKERS, NotApplicable, Worker, asked_for_latency,
+                       expect, in_threads, latency, restart_server, run, wait_until)
 
 
 def connect(**options):
@@ -17,12 +17,14 @@ client = connect(max_connections=200)
 
 
 def handshake():
-    with connect(username="default", password="any", client_name="suite", db=3) as one:
+    with connect(username=USER, password=PASSWORD, client_name="suite", db=3) as one:
         assert one.ping()
         assert one.client_getname() == "suite" or one.client_getname() == b"suite"
         assert one.info("server")["redis_mode"] == "standalone"
         with one.lock("hello", timeout=10):
             assert client.get("hello") is None, "another database has the same lock"
+    with connect(username=USER, password="a wrong one") as one:
+        expect(AuthenticationError, one.lock("hello").acquire)
 
 
 def acquire_release(one=client):

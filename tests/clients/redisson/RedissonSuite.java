@@ -97,7 +97,7 @@ final class RedissonSuite {
 
     static Object handshake() throws Exception {
         Config config = config("" + Scenarios.PORT);
-        config.useSingleServer().setUsername("default").setPassword("any").setClientName("suite").setDatabase(3);
+        config.useSingleServer().setUsername(Scenarios.USER).setPassword(Scenarios.PASSWORD).setClientName("suite").setDatabase(3);
         RedissonClient one = Redisson.create(config);
         try {
             RLock lock = one.getLock("hello");

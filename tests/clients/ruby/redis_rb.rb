@@ -74,7 +74,7 @@ def acquire_release
 end
 
 def handshake
-  one = connect(username: "default", password: "any", id: "suite", db: 3)
+  one = connect(username: USER, password: PASSWORD, id: "suite", db: 3)
   one.call(:client, :setname, "suite")
   check(one.call(:client, :getname) == "suite", "it has no name")
   lock = HandLock.try(one, "hello", 10_000)

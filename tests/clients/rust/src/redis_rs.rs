@@ -155,7 +155,8 @@ pub fn run_all() {
             (
                 "handshake",
                 play(|| {
-                    let one = Driver::open(ProtocolVersion::RESP3, Some(("default", "any")), 3);
+                    let (name, password) = user();
+                    let one = Driver::open(ProtocolVersion::RESP3, Some((&name, &password)), 3);
                     one.command::<()>(&["CLIENT", "SETNAME", "suite"]).unwrap();
                     assert_eq!(one.command::<String>(&["CLIENT", "GETNAME"]).unwrap(), "suite");
                     let lock = HandLock::take(&one, "hello", seconds(10)).unwrap();

@@ -24,7 +24,7 @@ fn manager_of(addresses: Vec<(String, u16)>, protocol: ProtocolVersion, database
     let clients = addresses.into_iter().map(|one| {
         let address = one.into_connection_info().unwrap();
         let settings = address.redis_settings().clone().set_protocol(protocol).set_db(database);
-        let settings = settings.set_username("default").set_password("any");
+        let settings = settings.set_username(user().0).set_password(user().1);
         Client::open(address.set_redis_settings(settings)).unwrap()
     });
     let mut manager = LockManager::from_clients(clients.collect());

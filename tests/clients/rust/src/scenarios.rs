@@ -44,6 +44,11 @@ pub fn setting(name: &str, otherwise: &str) -> String {
     env::var(name).unwrap_or_else(|_| otherwise.to_string())
 }
 
+/// Somebody who needs a password, on every server; who does not log in may do everything as well.
+pub fn user() -> (String, String) {
+    (setting("LOCK_USER", "default"), setting("LOCK_PASSWORD", "any"))
+}
+
 pub fn addresses() -> Vec<(String, u16)> {
     let host = setting("LOCK_HOST", "127.0.0.1");
     let ports = setting("LOCK_PORTS", &setting("LOCK_PORT", ""));
