@@ -568,7 +568,8 @@ def measure_latency(wanted, kinds, rounds, deadline):
 def parse(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--lockkeeper", default=str(TOP / "build/release/lockkeeper"))
-    parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
+    # Suites wait most of the time.
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 2))
     parser.add_argument("--kinds", default=",".join(USUAL_KINDS))
     parser.add_argument("--quick", action="store_true", help="a counter of 50 x 20 instead of 50 x 200")
     parser.add_argument("--minutes", type=float, help="end after so many, whatever is left; what was not played has failed")
