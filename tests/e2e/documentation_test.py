@@ -1,5 +1,6 @@
-"""docs/compatibility.md names every command that there is, and every difference that the tests accept."""
+"""docs/compatibility.md names every command that there is, and every difference that the tests accept; links lead somewhere."""
 
+import glob
 import os
 import re
 import unittest
@@ -7,7 +8,8 @@ import unittest
 from differential_test import INTENDED
 from support import Client, Lockkeeper, main
 
-PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "compatibility.md")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+PAGE = os.path.join(ROOT, "docs", "compatibility.md")
 
 
 class Compatibility(unittest.TestCase):
@@ -35,6 +37,30 @@ class Compatibility(unittest.TestCase):
     def test_every_intended_difference_is_in_the_tables(self):
         first_cells = {line.split("|")[1].strip() for line in self.text.splitlines() if line.startswith("| ")}
         self.assertEqual([name for name in INTENDED if name not in first_cells], [])
+
+
+class Links(unittest.TestCase):
+    """Those within the tree, of the pages that people begin with."""
+
+    def anchors(self, page):
+        with open(page, encoding="utf-8") as file:
+            headings = re.findall(r"^#+ (.*)$", file.read(), re.M)
+        return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+    def test_they_lead_to_files_and_headings_that_are_there(self):
+        pages = [*glob.glob(os.path.join(ROOT, "*.md")), *glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True)]
+        self.assertGreater(len(pages), 30)
+        for page in pages:
+            with open(page, encoding="utf-8") as file:
+                text = re.sub(r"```.*?```", "", file.read(), flags=re.S)
+            for link in re.findall(r"\]\(([^)\s]+)\)", text):
+                if re.match(r"\w+:", link):
+                    continue
+                path, _, anchor = link.partition("#")
+                target = os.path.join(os.path.dirname(page), path) if path else page
+                self.assertTrue(os.path.exists(target), f"{page}: {link}")
+                if anchor and target.endswith(".md"):
+                    self.assertIn(anchor, self.anchors(target), f"{page}: {link}")
 
 
 if __name__ == "__main__":
