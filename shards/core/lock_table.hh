@@ -124,9 +124,9 @@ public:
     }
     /// Who waits for this key sleeps until its release is told: it is kept for nobody who polls.
     void announced(const lock_key& key) { _room.announced(key); }
-    /// The client that took this key left without another word: its owner may come again and
-    /// repeat its SET NX.
-    void orphan(const lock_key& key, uint64_t client, instant now);
+    /// The client that took this key since then left without another word, and has perhaps not read
+    /// that it has it: its owner may come again and repeat its SET NX.
+    void orphan(const lock_key& key, uint64_t client, instant since, instant now);
     /// A connection has ended; what it held alive goes on for its grace, and not less than
     /// `at_least`.
     void client_left(uint64_t client, instant now,

@@ -121,6 +121,7 @@ void lock_table::taken_again(lock_entry& entry, const set_request& request, inst
     _keys.reserve_expiry(entry, request.expiry);
     _grants.move_to(entry, request.client);
     entry.clear(lock_entry::orphaned);
+    entry.set_granted_at(now);  // this answer may get lost as well
     _keys.change_expiry(entry, request.expiry, now);
     lock_entry* const still = _keys.find(key, now);
     if (still == nullptr) {
@@ -138,10 +139,10 @@ bool lock_table::is_resent(const lock_entry& entry, const set_request& request) 
            text != nullptr && *text == request.value && request.client != entry.client;
 }
 
-void lock_table::orphan(const lock_key& key, uint64_t client, instant now) {
+void lock_table::orphan(const lock_key& key, uint64_t client, instant since, instant now) {
     lock_entry* const entry = _keys.find(key, now);
     if (entry != nullptr && entry->text() != nullptr && entry->client == client &&
-        entry->held_for(now) < std::chrono::seconds(10)) {
+        entry->was_granted_since(since, now) && entry->held_for(now) < std::chrono::seconds(10)) {
         entry->set(lock_entry::orphaned);
     }
 }

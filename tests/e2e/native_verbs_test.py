@@ -1,10 +1,12 @@
 """The native verbs: owners, fences, queues, and what clients see when something goes wrong."""
 
+import select
+import socket
 import threading
 import time
 import unittest
 
-from support import ON_FLEET, Client, Error, Lockkeeper, main
+from support import ON_FLEET, Client, Error, Lockkeeper, encode, main
 
 NOT_INTEGER = Error("ERR value is not an integer or out of range")
 SYNTAX = Error("ERR syntax error")
@@ -371,16 +373,64 @@ class Waiting(Server):
         self.assertIsNone(self.one.call("LK.ACQUIRE", "a", "next", "TTL", 1000))
         self.assertIsNone(self.one.call("SET", "b", "next", "NX", "PX", 1000))
 
-    def test_who_resends_after_its_connection_broke_has_won(self):
-        first = self.client()
-        number = first.call("CLIENT", "ID")
-        self.assertEqual(first.call("SET", "a", "token", "NX", "PX", 30000), "OK")
-        self.assertIsNone(self.one.call("SET", "a", "token", "NX", "PX", 30000))  # it is still connected
-        first.close()
-        until(lambda: b"id=%d " % number not in self.one.call("CLIENT", "LIST"), "the client has left")
-        until(lambda: self.client().call("SET", "a", "token", "NX", "PX", 30000) == "OK", "it is known to have left")
-        self.assertIsNone(self.client().call("SET", "a", "token", "NX", "PX", 30000))
-        self.assertIsNone(self.client().call("SET", "a", "other", "NX", "PX", 30000))
+    def test_who_never_read_that_it_won_wins_when_it_asks_again(self):
+        def gone_before_the_answer(client):
+            client.close()
+
+        def with_the_answer_unread(client):
+            self.assertTrue(select.select([client.socket], [], [], 30)[0])
+            client.close()  # which resets the connection
+
+        for leave in gone_before_the_answer, with_the_answer_unread:
+            with self.subTest(leave.__name__):
+                first = self.client()
+                number = first.call("CLIENT", "ID")
+                first.send("SET", leave.__name__, "token", "NX", "PX", 30000)
+                until(lambda: self.one.call("EXISTS", leave.__name__), "the lock is taken")
+                self.assertIsNone(self.one.call("SET", leave.__name__, "token", "NX", "PX", 30000))
+                leave(first)
+                until(lambda: b"id=%d " % number not in self.one.call("CLIENT", "LIST"), "the client has left")
+                self.assertIsNone(self.client().call("SET", leave.__name__, "other", "NX", "PX", 30000))
+                until(
+                    lambda: self.client().call("SET", leave.__name__, "token", "NX", "PX", 30000) == "OK",
+                    "it is known to have left",
+                )
+                self.assertIsNone(self.client().call("SET", leave.__name__, "token", "NX", "PX", 30000))
+
+    def test_a_value_that_everybody_sends_wins_once(self):
+        """As `redis-cli SET job 1 NX EX 60` in a crontab does it, on many machines."""
+
+        def reads_and_leaves(client, words):
+            client.send(*words)
+            return client.read()
+
+        def says_goodbye(client, words):
+            client.send_bytes(encode(*words) + encode("QUIT"))
+            answer = client.read()
+            client.read_all()
+            return answer
+
+        def ends_its_side_first(client, words):  # as nc does
+            client.send(*words)
+            client.socket.shutdown(socket.SHUT_WR)
+            answer = client.read()
+            client.read_all()
+            return answer
+
+        def tries_twice(client, words):
+            answer = client.call(*words)
+            self.assertIsNone(client.call(*words))
+            return answer
+
+        for leave in reads_and_leaves, says_goodbye, ends_its_side_first, tries_twice:
+            with self.subTest(leave.__name__):
+                words = ("SET", leave.__name__, "1", "NX", "EX", 60)
+                with Client(self.server.port) as client:
+                    self.assertEqual(leave(client, words), "OK")
+                end = time.monotonic() + 0.5
+                while time.monotonic() < end:
+                    with Client(self.server.port) as client:
+                        self.assertIsNone(reads_and_leaves(client, words))
 
     def test_a_lost_lock_is_told(self):
         loser, listener = self.client(resp3=True), self.client()

@@ -312,7 +312,7 @@ void lock_clerk::disconnect(uint64_t connection) {
 
 void lock_clerk::orphan(size_t key, uint64_t connection) {
     begin(act::orphan, key);
-    table().orphan(key_of(key), connection, _now);
+    table().orphan(key_of(key), connection, _now, _now);
     _oracle.orphan(key, connection);
     note(act::orphan, key, connection);
     finish();

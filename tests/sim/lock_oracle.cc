@@ -237,6 +237,7 @@ void lock_oracle::set_nx(size_t key, std::string_view token, uint32_t actor, uin
         own.until = end;
         own.bound = false;
         of.orphaned = false;
+        of.granted = _now;
     }
     if (ttl && of.plan->policy.renew && connection != 0) {
         keep_alive(of, *ttl);
