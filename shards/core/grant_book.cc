@@ -114,9 +114,9 @@ lock_result<grant_outcome> grant_book::create(const grant_request& request, inst
 void grant_book::attach(lock_entry& entry, const grant_request& request, instant now) {
     const lock_policy& policy = _policies.of(request.key.name);
     if (!request.ttl) {
-        _bound.add(request.client, entry, policy.grace);
+        _bound.add(request.client, entry, {policy.grace});
     } else if (planted(fault::hand_off_on_disconnect) && entry.text() != nullptr) {
-        _bound.add(request.client, entry, milliseconds::zero());
+        _bound.add(request.client, entry, {milliseconds::zero()});
     } else if (request.is_parked && policy.renew) {
         keep_alive(entry, *request.ttl, now);
     }
@@ -125,25 +125,41 @@ void grant_book::attach(lock_entry& entry, const grant_request& request, instant
     }
 }
 
-/// Until when its owner may rely on it, whatever becomes of its connection. A lock that its policy
-/// keeps alive was promised for its TTL only.
-instant grant_book::promised_end(lock_entry& entry, instant now) const {
-    const auto ttl =
-        entry.has(lock_entry::native) ? std::nullopt : _bound.grace_of(entry.client, entry);
-    return ttl ? std::min(until_of(entry), now + *ttl) : until_of(entry);
+/// A plain one that was taken without a TTL. One that its policy keeps alive does so, too, but its
+/// owner does not know.
+bool grant_book::lives_by_connection(lock_entry& entry) const {
+    return entry.has(lock_entry::native) && _bound.contains(entry.client, entry);
 }
 
-/// The owner of a plain lock asks again: one hold more, and the later of the two ends.
+/// Until when the owner of a plain lock may rely on it, whatever becomes of connections. A lock that
+/// its policy keeps alive was promised for its TTL only.
+instant grant_book::promised_end(lock_entry& entry, instant now) const {
+    const auto bound = _bound.terms_of(entry.client, entry);
+    if (!bound) {
+        return until_of(entry);
+    }
+    return std::min(until_of(entry),
+                    entry.has(lock_entry::native) ? bound->not_before : now + bound->after);
+}
+
+/// The owner of a plain lock asks again: one hold more, and the later of the two ends. Who names a
+/// TTL is told what does not depend on another connection.
 lock_result<grant_outcome> grant_book::take_again(lock_entry& entry, const grant_request& request,
                                                   instant now) {
     if (entry.holds == std::numeric_limits<uint16_t>::max()) {
         return std::unexpected(lock_error::too_many_holds);
     }
-    const instant until = std::max(promised_end(entry, now), end_of(request, now));
+    const bool lives = lives_by_connection(entry);
+    const instant promised = promised_end(entry, now);
+    const instant asked = end_of(request, now);
+    const instant until = std::max(lives ? until_of(entry) : promised, asked);
+    const instant told = request.ttl && lives ? std::max(promised, asked) : until;
     _keys.reserve_expiry(entry, ending(until));
     if (!request.ttl) {
-        _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+        _bound.add(request.client, entry, {_policies.of(request.key.name).grace, promised});
         move_to(entry, request.client);
+    } else if (lives) {
+        _bound.promise(entry.client, entry, told);
     } else {
         stop_renewing(entry);
     }
@@ -153,19 +169,24 @@ lock_result<grant_outcome> grant_book::take_again(lock_entry& entry, const grant
     entry.clear(lock_entry::orphaned);
     _keys.change_expiry(entry, ending(until), now);
     ++counted.grants;
-    return granted(entry.fence, until, entry.holds);
+    return granted(entry.fence, told, entry.holds);
 }
 
 /// The exclusive owner goes on as a shared one; those who wait to share may join it.
 lock_result<grant_outcome> grant_book::downgrade(lock_entry& entry, const grant_request& request,
                                                  instant now) {
-    const instant until = std::max(promised_end(entry, now), end_of(request, now));
+    const bool lives = lives_by_connection(entry);
+    const instant promised = promised_end(entry, now);
+    const instant asked = end_of(request, now);
+    const instant until = std::max(lives ? until_of(entry) : promised, asked);
+    const instant told = request.ttl && lives ? std::max(promised, asked) : until;
     auto holders = std::make_unique<holder_list>(lock_mode::shared, 1);
-    const bool is_bound =
-        !request.ttl || (entry.has(lock_entry::native) && _bound.contains(entry.client, entry));
+    const bool is_bound = !request.ttl || lives;
+    const uint64_t client = request.ttl && lives ? entry.client : request.client;
     holders->add({.owner = std::string(request.owner),
-                  .client = request.client,
+                  .client = client,
                   .until = until,
+                  .not_before = request.ttl && lives ? told : promised,
                   .since = now,
                   .holds = entry.holds,
                   .bound = is_bound});
@@ -174,11 +195,11 @@ lock_result<grant_outcome> grant_book::downgrade(lock_entry& entry, const grant_
         return std::unexpected(lock_error::no_fence);
     }
     if (is_bound) {
-        _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+        _bound.add(client, entry, {_policies.of(request.key.name).grace});
     } else {
         stop_renewing(entry);
     }
-    move_to(entry, request.client);
+    move_to(entry, client);
     _keys.give_fence(entry, now);
     holders->all().front().fence = entry.fence;
     const int64_t holds = entry.holds;
@@ -187,7 +208,7 @@ lock_result<grant_outcome> grant_book::downgrade(lock_entry& entry, const grant_
     entry.clear(lock_entry::orphaned);
     _keys.change_expiry(entry, ending(until), now);
     ++counted.grants;
-    return granted(entry.fence, until, holds);
+    return granted(entry.fence, told, holds);
 }
 
 lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_request& request,
@@ -224,17 +245,22 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
     const instant until = end_of(request, now);
     _keys.reserve_expiry(entry, ending(until));
     if (own != nullptr) {
+        const instant promised = own->bound ? std::min(own->until, own->not_before) : own->until;
+        instant told = std::max(own->until, until);
         if (!request.ttl) {
-            _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+            _bound.add(request.client, entry, {_policies.of(request.key.name).grace});
             const uint64_t before = std::exchange(own->client, request.client);
             own->bound = true;
+            own->not_before = promised;
             unbind(entry, before);
+        } else if (own->bound) {
+            told = own->not_before = std::max(promised, until);
         }
         own->until = std::max(own->until, until);
         if (!is_repeated) {
             holders.add_hold(*own);
         }
-        const grant given{.fence = own->fence, .until = own->until, .holds = own->holds};
+        const grant given{.fence = own->fence, .until = told, .holds = own->holds};
         settle_expiry(entry, now);
         ++counted.grants;
         return grant_outcome{.granted = true, .given = given};
@@ -251,7 +277,7 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
     holders.reserve_one();
     _keys.changed(entry);  // the room alone is worth counting, should what follows be refused
     if (!request.ttl) {
-        _bound.add(request.client, entry, _policies.of(request.key.name).grace);
+        _bound.add(request.client, entry, {_policies.of(request.key.name).grace});
     }
     _keys.give_fence(entry, now);
     one.fence = entry.fence;
@@ -475,7 +501,7 @@ std::vector<holder_view> grant_book::holders(const lock_key& key, instant now) {
 
 void grant_book::keep_alive(lock_entry& entry, milliseconds ttl, instant now) {
     const milliseconds most = _policies.of(entry.name()).max_hold;
-    _bound.add(entry.client, entry, ttl);
+    _bound.add(entry.client, entry, {ttl});
     // Its client was told of the TTL, which a shorter bound must not take back.
     _keys.change_expiry(entry,
                         most > milliseconds::zero() ? expiry_change::at(now + std::max(most, ttl))
@@ -486,17 +512,19 @@ void grant_book::keep_alive(lock_entry& entry, milliseconds ttl, instant now) {
 void grant_book::client_left(uint64_t client, instant now, milliseconds at_least) {
     while (const auto next =
                planted(fault::bound_outlives_connection) ? std::nullopt : _bound.take_one(client)) {
-        leave_behind(*next->entry, client, now + std::max(next->after, at_least), now);
+        leave_behind(*next, client, now + std::max(next->what.after, at_least), now);
     }
 }
 
-void grant_book::leave_behind(lock_entry& entry, uint64_t client, instant until, instant now) {
+void grant_book::leave_behind(const bound_grants::item& what, uint64_t client, instant until,
+                              instant now) {
+    lock_entry& entry = *what.entry;
     const bool is_over = entry.expired(now);  // whoever looks at it next will find that out
     if (holder_list* const holders = entry.holders()) {
         for (holder_list::holder& each : holders->all()) {
             if (each.bound && each.client == client) {
                 each.bound = false;
-                each.until = std::min(each.until, until);
+                each.until = std::min(each.until, std::max(until, each.not_before));
             }
         }
         if (!is_over && !prune(entry, now)) {
@@ -505,6 +533,7 @@ void grant_book::leave_behind(lock_entry& entry, uint64_t client, instant until,
         return;
     }
     entry.clear(lock_entry::bound);
+    until = std::max(until, what.what.not_before);
     if (is_over || until >= until_of(entry)) {
         return;
     }

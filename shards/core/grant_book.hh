@@ -95,9 +95,10 @@ private:
     lock_result<grant_outcome> join(lock_entry& entry, const grant_request& request, instant now);
     instant end_of(const grant_request& request, instant now) const;
     void attach(lock_entry& entry, const grant_request& request, instant now);
-    void leave_behind(lock_entry& entry, uint64_t client, instant until, instant now);
+    void leave_behind(const bound_grants::item& what, uint64_t client, instant until, instant now);
     void settle_expiry(lock_entry& entry, instant now);
     instant promised_end(lock_entry& entry, instant now) const;
+    bool lives_by_connection(lock_entry& entry) const;
     void unbind(lock_entry& entry, uint64_t client);
     void lose(lock_entry& entry, std::string_view owner, uint64_t fence, uint64_t client);
 

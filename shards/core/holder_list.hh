@@ -20,6 +20,7 @@ public:
         uint64_t fence = 0;
         uint64_t client = 0;
         instant until = end_of_time;
+        instant not_before = start_of_time;  ///< if bound: see bound_grants
         instant since{};
         int64_t holds = 1;
         uint32_t permits = 1;  ///< of each hold

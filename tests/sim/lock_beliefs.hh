@@ -33,6 +33,7 @@ public:
         bool is_fresh = true;  ///< not a second hold, nor told a second time
         /// Ends with its connection, and that much later.
         std::optional<milliseconds> after{};
+        bool is_renewed = false;  ///< by a policy, of which the client does not know
     };
     void granted(size_t key, const told& what, instant now);
     /// A grant that nobody was told of counts for fences all the same.
@@ -54,6 +55,8 @@ private:
         instant until{};
         int64_t holds = 1;
         std::optional<milliseconds> after{};
+        bool is_renewed = false;
+        instant not_before = shards::start_of_time;  ///< whatever becomes of its connection
     };
     struct state {
         std::vector<belief> all;

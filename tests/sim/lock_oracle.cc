@@ -119,7 +119,7 @@ void lock_oracle::disconnected(uint64_t connection) {
         for (holder& who : each.holders) {
             if (who.bound && who.client == connection) {
                 who.bound = false;
-                who.until = std::min(who.until, _now + who.after);
+                who.until = std::min(who.until, std::max(_now + who.after, who.not_before));
             }
         }
     }

@@ -137,6 +137,7 @@ private:
         uint32_t permits = 1;
         bool bound = false;
         milliseconds after{};  ///< its connection
+        instant not_before = shards::start_of_time;  ///< told with a TTL, and so not its connection's
     };
     /// Somebody who asks again and again.
     struct seat {

@@ -127,9 +127,13 @@ lock_oracle::grant_kind lock_oracle::took(size_t key, const wish& what, const gr
             own->until = std::min(own->until, _now + own->after);
             own->bound = false;
         }
-        told = own->until = std::max(own->until, end);
+        const bool keeps_connection = own->bound && what.ttl;
+        const instant promised = own->bound ? std::min(own->until, own->not_before) : own->until;
+        own->until = std::max(own->until, end);
+        told = keeps_connection ? std::max(promised, end) : own->until;
         holds = own->holds = downgrade ? own->holds : own->holds + 1;
-        if (!what.ttl || downgrade) {
+        own->not_before = keeps_connection ? told : promised;
+        if (!what.ttl || (downgrade && !own->bound)) {
             own->client = what.connection;
             own->after = grace;
             own->bound |= !what.ttl;
