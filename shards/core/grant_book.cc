@@ -50,16 +50,15 @@ lock_result<grant_outcome> grant_book::take(const grant_request& request, instan
     if (entry == nullptr) {
         return create(request, now);
     }
-    if (request.is_parked) {
-        return busy(entry->until());
-    }
     switch (entry->kind()) {
         case entry_kind::list:
             return std::unexpected(lock_error::wrong_type);
         case entry_kind::hash:
             return busy(entry->until());  // a reentrant lock of another library
         case entry_kind::holders:
-            return join(*entry, request, now);
+            return request.is_parked && entry->holders()->mode() != lock_mode::permits
+                       ? busy(entry->until())
+                       : join(*entry, request, now);
         case entry_kind::string:
             break;
     }
@@ -146,8 +145,15 @@ instant grant_book::promised_end(lock_entry& entry, instant now) const {
 /// TTL is told what does not depend on another connection.
 lock_result<grant_outcome> grant_book::take_again(lock_entry& entry, const grant_request& request,
                                                   instant now) {
-    if (entry.holds == std::numeric_limits<uint16_t>::max()) {
+    if (entry.holds == std::numeric_limits<uint16_t>::max() && request.repeats != entry.fence) {
         return std::unexpected(lock_error::too_many_holds);
+    }
+    if (request.is_collected && request.repeats != entry.fence) {
+        ++entry.holds;
+        entry.clear(lock_entry::orphaned);
+        _keys.changed(entry);
+        ++counted.grants;
+        return granted(entry.fence, until_of(entry), entry.holds);
     }
     const bool lives = lives_by_connection(entry);
     const instant promised = promised_end(entry, now);
@@ -331,6 +337,45 @@ bool grant_book::holds(const lock_key& key, std::string_view owner, instant now)
     return false;
 }
 
+bool grant_book::holds(const lock_key& key, std::string_view owner, uint64_t fence, instant now) {
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return false;
+    }
+    if (holder_list* const holders = entry->holders()) {
+        const auto* const own = holders->find(owner);
+        return own != nullptr && own->until > now && own->fence == fence;
+    }
+    return entry->text() != nullptr && *entry->text() == owner && entry->fence == fence;
+}
+
+lock_result<std::optional<grant>> grant_book::confirm(const grant_request& request,
+                                                      collected_as how, instant now) {
+    lock_entry* const entry = _keys.find(request.key, now);
+    if (entry == nullptr || entry->text() == nullptr || *entry->text() != request.owner ||
+        entry->fence != request.repeats) {
+        return std::nullopt;
+    }
+    const bool is_ours = how == collected_as::fresh && entry->client == request.client &&
+                         lives_by_connection(*entry);
+    if (!is_ours) {
+        const auto again = take_again(*entry, request, now);
+        if (!again) {
+            return std::unexpected(again.error());
+        }
+        return again->given;
+    }
+    if (request.ttl) {
+        // Meanwhile more may have been told over another connection.
+        const instant until = std::max(promised_end(*entry, now), now + *request.ttl);
+        _keys.reserve_expiry(*entry, ending(until));
+        _bound.remove(entry->client, *entry);
+        entry->clear(lock_entry::bound);
+        _keys.change_expiry(*entry, ending(until), now);
+    }
+    return grant{.fence = entry->fence, .until = until_of(*entry), .holds = entry->holds};
+}
+
 lock_result<std::optional<int64_t>> grant_book::release(const lock_key& key, std::string_view owner,
                                                         instant now) {
     lock_entry* const entry = _keys.find(key, now);
@@ -379,16 +424,7 @@ lock_result<std::optional<int64_t>> grant_book::release(const lock_key& key, std
 
 bool grant_book::take_back(const lock_key& key, std::string_view owner, uint64_t fence,
                            instant now) {
-    lock_entry* const entry = _keys.find(key, now);
-    if (entry == nullptr) {
-        return false;
-    }
-    const holder_list::holder* const own =
-        entry->holders() != nullptr ? entry->holders()->find(owner) : nullptr;
-    const bool is_it = own != nullptr ? own->fence == fence
-                                      : entry->text() != nullptr && *entry->text() == owner &&
-                                            entry->fence == fence;
-    return is_it && release(key, owner, now).has_value();
+    return holds(key, owner, fence, now) && release(key, owner, now).has_value();
 }
 
 lock_result<std::optional<instant>> grant_book::extend(const lock_key& key, std::string_view owner,

@@ -38,6 +38,13 @@ public:
     lock_result<grant_outcome> take(const grant_request& request, instant now);
     /// Whether this owner holds it, in whatever mode.
     bool holds(const lock_key& key, std::string_view owner, instant now);
+    /// And by the grant with this fence.
+    bool holds(const lock_key& key, std::string_view owner, uint64_t fence, instant now);
+    /// All of several locks are there, and this is one of them, by the fence that `repeats` says:
+    /// from now on it has its TTL, or lives by this connection. What its owner had before keeps a
+    /// later end. Nothing if it has been lost meanwhile.
+    lock_result<std::optional<grant>> confirm(const grant_request& request, collected_as how,
+                                              instant now);
 
     /// Holds left; nothing if not the owner.
     lock_result<std::optional<int64_t>> release(const lock_key& key, std::string_view owner,

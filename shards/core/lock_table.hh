@@ -89,6 +89,13 @@ public:
                                                     std::chrono::milliseconds ttl, instant now) {
         return _grants.extend(key, owner, ttl, now);
     }
+    bool holds(const lock_key& key, std::string_view owner, uint64_t fence, instant now) {
+        return _grants.holds(key, owner, fence, now);
+    }
+    lock_result<std::optional<grant>> confirm(const grant_request& request, collected_as how,
+                                              instant now) {
+        return _grants.confirm(request, how, now);
+    }
     bool break_lock(const lock_key& key, instant now) { return _grants.break_lock(key, now); }
     std::vector<holder_view> holders(const lock_key& key, instant now) {
         return _grants.holders(key, now);

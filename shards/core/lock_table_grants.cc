@@ -83,8 +83,20 @@ lock_result<std::optional<int64_t>> lock_table::release_hold(const lock_key& key
 }
 
 std::optional<uint64_t> lock_table::fence_of(const lock_key& key, instant now) {
-    const lock_entry* const entry = _keys.find(key, now);
-    return entry != nullptr ? std::optional(entry->fence) : std::nullopt;
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return std::nullopt;
+    }
+    const holder_list* const holders = entry->holders();
+    if (holders == nullptr) {
+        return entry->fence;
+    }
+    // The newest one may have left.
+    uint64_t highest = 0;
+    for (const holder_list::holder& each : holders->all()) {
+        highest = std::max(highest, each.until > now ? each.fence : 0);
+    }
+    return highest;
 }
 
 void lock_table::taken(lock_entry& entry, const lock_key& key, std::string_view value,

@@ -36,7 +36,8 @@ grant_request request_of(const waiter& who, const lock_key& key) {
             .permits = who.permits,
             .of = who.of,
             .ttl = who.ttl,
-            .is_parked = who.is_parked};
+            .is_parked = who.is_parked,
+            .is_collected = who.is_collected};
 }
 
 }  // namespace

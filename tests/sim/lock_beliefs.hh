@@ -39,6 +39,8 @@ public:
     /// A grant that nobody was told of counts for fences all the same.
     void withdrawn(size_t key, uint64_t fence);
     void released(size_t key, std::string_view owner, int64_t left);
+    /// So many holds, and nothing else is new.
+    void counted(size_t key, std::string_view owner, int64_t holds) { released(key, owner, holds); }
     void extended(size_t key, std::string_view owner, instant until);
     void lost(size_t key, std::string_view owner, uint64_t fence);
     void disconnected(uint64_t connection, instant now);

@@ -145,6 +145,44 @@ lock_oracle::release lock_oracle::released(size_t key, std::string_view owner) {
     return {.left = left};
 }
 
+bool lock_oracle::holds(size_t key, std::string_view owner, uint64_t fence) const {
+    const holder* const own = find(at(key), owner);
+    return own != nullptr && own->fence == fence;
+}
+
+std::optional<instant> lock_oracle::confirmed(size_t key, const wish& what, uint64_t fence,
+                                              bool is_fresh) {
+    lock& of = at(key);
+    holder* const own = find(of, what.owner);
+    if (of.what != kind::plain || own == nullptr || own->fence != fence) {
+        return std::nullopt;
+    }
+    if (is_fresh && what.ttl && own->bound && own->client == what.connection) {
+        own->until = std::max(_now + *what.ttl, own->not_before);
+        own->bound = false;
+        return own->until;
+    }
+    if (is_fresh && own->bound && own->client == what.connection) {
+        return own->until;
+    }
+    const bool lives = own->bound && of.native;
+    const instant promised = !own->bound ? own->until
+                             : lives     ? std::min(own->until, own->not_before)
+                                         : std::min(own->until, _now + own->after);
+    const instant end = end_of(of, what);
+    own->until = std::max(lives ? own->until : promised, end);
+    const instant told = what.ttl && lives ? std::max(promised, end) : own->until;
+    own->bound = lives || !what.ttl;
+    own->not_before = what.ttl ? told : promised;
+    if (!what.ttl) {
+        own->client = what.connection;
+        own->after = of.plan->policy.grace;
+    }
+    of.native = true;
+    of.orphaned = false;
+    return told;
+}
+
 std::optional<instant> lock_oracle::extended(size_t key, std::string_view owner, milliseconds ttl) {
     lock& of = at(key);
     holder* const own = of.what == kind::hash ? nullptr : find(of, owner);

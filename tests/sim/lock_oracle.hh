@@ -27,6 +27,7 @@ struct wish {
     uint32_t of = 1;
     std::optional<milliseconds> ttl{};
     bool is_parked = false;
+    bool is_collected = false;  ///< one of several: what its owner has already stays as it is
 };
 
 /// A place in line, and whose it is.
@@ -35,7 +36,7 @@ struct place : shards::waiter {
     size_t key_index = 0;
     bool asked_to_leave = false;
 
-    wish wanted() const { return {owner, actor, client, mode, permits, of, ttl, is_parked}; }
+    wish wanted() const { return {owner, actor, client, mode, permits, of, ttl, is_parked, is_collected}; }
 };
 
 /// How a request should end. Where clients poll, the table may keep a lock for one of them: then
@@ -79,6 +80,10 @@ public:
         std::optional<int64_t> left{};
     };
     release released(size_t key, std::string_view owner);
+    /// Whether this grant of it is there still.
+    bool holds(size_t key, std::string_view owner, uint64_t fence) const;
+    /// All of several locks are there: the end that this one has now, if it is.
+    std::optional<instant> confirmed(size_t key, const wish& what, uint64_t fence, bool is_fresh);
     std::optional<instant> extended(size_t key, std::string_view owner, milliseconds ttl);
     bool broken(size_t key);
     void disconnected(uint64_t connection);

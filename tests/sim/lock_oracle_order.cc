@@ -25,11 +25,12 @@ expected lock_oracle::decide(const lock& of, const wish& what, bool has_fences) 
         return _now < _plan.options.grants_from ? expected::to_fail(lock_error::starting)
                                                 : with_fence();
     }
-    if (what.is_parked || of.what == kind::hash) {
+    const bool is_semaphore = of.what == kind::several && of.mode == lock_mode::permits;
+    if (of.what == kind::hash || (what.is_parked && !is_semaphore)) {
         return expected::to(answer::refused);
     }
     const bool semaphore = what.mode == lock_mode::permits;
-    if (semaphore != (of.what == kind::several && of.mode == lock_mode::permits)) {
+    if (semaphore != is_semaphore) {
         return expected::to_fail(lock_error::other_lock_type);
     }
     const holder* const own = find(of, what.owner);
@@ -120,6 +121,12 @@ lock_oracle::grant_kind lock_oracle::took(size_t key, const wish& what, const gr
         }
     } else if (own == nullptr) {
         of.holders.push_back(std::move(fresh));
+    } else if (what.is_collected) {
+        told = own->until;
+        holds = ++own->holds;
+        result = grant_kind::same;
+        of.orphaned = false;
+        demand(own->fence == given.fence, "P2", "a second hold has another fence");
     } else {
         const bool downgrade = of.what == kind::plain && what.mode == lock_mode::shared;
         if (own->bound && !of.native) {

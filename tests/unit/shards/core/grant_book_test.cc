@@ -376,6 +376,21 @@ BOOST_AUTO_TEST_CASE(each_grant_of_a_key_has_a_greater_fence) {
     desk.lost();
 }
 
+BOOST_AUTO_TEST_CASE(the_fence_of_a_shared_lock_is_the_highest_that_somebody_holds) {
+    lock_desk desk;
+    const auto fence = [&desk](instant now = start) {
+        return desk.table.fence_of(key_of("k"), now);
+    };
+    const auto first = desk.take("k", "a", {.client = 1, .mode = lock_mode::shared, .ttl = 9s});
+    const auto second = desk.take("k", "b", {.client = 2, .mode = lock_mode::shared, .ttl = 5s});
+    desk.take("k", "c", shared(3));
+    desk.release("k", "c");
+    BOOST_TEST((fence() == second->fence));
+    BOOST_TEST((fence(start + 5s) == first->fence));
+    BOOST_TEST((fence(start + 9s) == std::nullopt));
+    desk.lost();
+}
+
 BOOST_AUTO_TEST_CASE(without_a_fence_nothing_is_granted_and_nothing_changes) {
     lock_desk desk({}, {.fence_floor = 5, .fence_ceiling = 7});
     desk.take("k", "a", shared());

@@ -345,6 +345,27 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(parked)
 
+BOOST_AUTO_TEST_CASE(a_try_is_not_held_back_where_it_can_never_be_right) {
+    lock_desk desk({.pollers = poller_rule::park});
+    desk.take("s", "a", permits(1, 10));
+    const auto tried = desk.table.take({.key = key_of("s"),
+                                        .owner = "t",
+                                        .client = 7,
+                                        .ttl = 1s,
+                                        .is_parked = true},
+                                       lock_table::if_refused::will_wait, start);
+    BOOST_REQUIRE(!tried.has_value());
+    BOOST_TEST((tried.error() == lock_error::other_lock_type));
+    // Others are not kept from it.
+    BOOST_TEST(desk.take("s", "b", permits(1, 10, 2)).has_value());
+    const std::string_view one = "1";
+    desk.table.list_push(key_of("l"), list_end::back, {&one, 1}, start).value();
+    const auto of_list = desk.table.take(
+        {.key = key_of("l"), .owner = "t", .client = 7, .ttl = 1s, .is_parked = true},
+        lock_table::if_refused::will_wait, start);
+    BOOST_TEST((of_list.error() == lock_error::wrong_type));
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_that_was_held_back_is_a_lock_of_redis) {
     lock_desk desk({.pollers = poller_rule::park, .renew = true, .max_hold = 60s});
     desk.set_nx("k", "holder", 1);
