@@ -174,7 +174,7 @@ ss::future<> session::leave_locks() {
             locks.client_left(who, at_least);
         });
     }
-    if (_taken_last.empty()) {
+    if (_taken_last.empty() && !at_homes) {
         co_return;
     }
     if (!co_await may_not_have_read()) {

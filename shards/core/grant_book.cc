@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "shards/core/integer_text.hh"
 #include "shards/core/planted.hh"
 
 namespace lockkeeper::shards {
@@ -494,23 +495,60 @@ void grant_book::reschedule(lock_entry& entry, expiry_change end, instant now) {
     _keys.change_expiry(entry, end, now);
 }
 
+namespace {
+
+constexpr std::string_view writing = ":write";
+
+bool is_writers(std::string_view field) {
+    return field.ends_with(writing);
+}
+
+/// A hash of Redisson has a field for each owner, whose value counts its holds. That of a
+/// read-write lock has one more, which says how it is held; its writer's field ends in `:write`,
+/// and the writer may read as well.
+void add_owners_of_hash(const field_map& fields, const holder_view& like,
+                        std::vector<holder_view>& all) {
+    const std::string* const mode = fields.find("mode");
+    const bool reads_and_writes = mode != nullptr && (*mode == "read" || *mode == "write");
+    for (const hash_field& each : fields.all()) {
+        if (reads_and_writes && each.name == "mode") {
+            continue;
+        }
+        holder_view one = like;
+        one.owner = each.name;
+        one.holds = std::max<int64_t>(1, parse_integer(each.value).value_or(1));
+        if (reads_and_writes && is_writers(each.name)) {
+            one.owner.remove_suffix(writing.size());
+        } else if (reads_and_writes) {
+            one.mode = lock_mode::shared;
+        }
+        const auto same = std::ranges::find(all, one.owner, &holder_view::owner);
+        if (same == all.end()) {
+            all.push_back(one);
+        } else {
+            same->holds += one.holds;
+            same->mode = lock_mode::exclusive;
+        }
+    }
+}
+
+}  // namespace
+
 std::vector<holder_view> grant_book::holders(const lock_key& key, instant now) {
     std::vector<holder_view> all;
     lock_entry* const entry = _keys.find(key, now);
     if (entry == nullptr) {
         return all;
     }
-    const auto add_plain = [&](std::string_view owner, int64_t holds) {
-        all.push_back({.owner = owner,
-                       .fence = entry->fence,
-                       .until = entry->until(),
-                       .holds = holds,
-                       .client = entry->client,
-                       .since = entry->granted_at(now),
-                       .bound = _bound.contains(entry->client, *entry)});
-    };
+    const holder_view plain{.fence = entry->fence,
+                            .until = entry->until(),
+                            .holds = entry->holds,
+                            .client = entry->client,
+                            .since = entry->granted_at(now),
+                            .bound = _bound.contains(entry->client, *entry)};
     if (const std::string* const text = entry->text()) {
-        add_plain(*text, entry->holds);
+        all.push_back(plain);
+        all.back().owner = *text;
     } else if (const holder_list* const list = entry->holders()) {
         for (const holder_list::holder& each : list->all()) {
             if (each.until > now) {
@@ -528,9 +566,7 @@ std::vector<holder_view> grant_book::holders(const lock_key& key, instant now) {
             }
         }
     } else if (const field_map* const fields = entry->fields()) {
-        for (const hash_field& each : fields->all()) {
-            add_plain(each.name, 1);
-        }
+        add_owners_of_hash(*fields, plain, all);
     }
     return all;
 }

@@ -64,7 +64,7 @@ struct grant_outcome {
 
 /// An owner that holds a lock, for those who look at it.
 struct holder_view {
-    std::string_view owner;
+    std::string_view owner{};
     lock_mode mode = lock_mode::exclusive;
     uint64_t fence = 0;
     std::optional<instant> until{};

@@ -1,12 +1,11 @@
 """The native verbs: owners, fences, queues, and what clients see when something goes wrong."""
 
 import select
-import socket
 import threading
 import time
 import unittest
 
-from support import ON_FLEET, Client, Error, Lockkeeper, encode, main
+from support import ON_FLEET, Client, Error, Lockkeeper, main
 
 NOT_INTEGER = Error("ERR value is not an integer or out of range")
 SYNTAX = Error("ERR syntax error")
@@ -156,6 +155,62 @@ class Verbs(Server):
         self.assertEqual(self.one.call("EXISTS", *keys), 1)
         self.assertEqual(self.one.call("LK.ACQUIREALL", 2, "k1", "k1", "me"), Error("ERR the same key is given twice"))
         self.assertEqual(self.one.call("LK.ACQUIREALL", 0, "k1", "me"), Error("ERR numkeys should be greater than 0"))
+
+    def test_one_of_several_locks_that_is_lost_meanwhile_loses_all(self):
+        for options in (), ("TTL", 5000):
+            with self.subTest(options):
+                first, taker, thief = self.client(), self.client(), self.client()
+                self.assertTrue(first.call("LK.ACQUIRE", "b", "Y", "TTL", 60000))
+                taker.send("LK.ACQUIREALL", 2, "a", "b", "X", *options, "WAIT", 0)
+                self.wait_for_waiters("b", 1)
+                self.assertEqual(thief.call("DEL", "a"), 1)
+                fence = thief.call("LK.ACQUIRE", "a", "X" if options else "Z", "TTL", 60000)[0]
+                self.assertEqual(first.call("LK.RELEASE", "b", "Y"), 0)
+                self.assertIsNone(taker.read())
+                self.assertEqual(self.one.call("EXISTS", "b"), 0)
+                self.assertEqual(self.one.call("LK.FENCE", "a"), fence)
+                self.one.call("DEL", "a")
+
+    def test_several_locks_leave_alone_what_their_owner_had_before(self):
+        self.one.call("LK.ACQUIRE", "a", "X", "TTL", 60000)
+        taker = self.client()
+        fences, ttl = taker.call("LK.ACQUIREALL", 2, "a", "b", "X", "TTL", 1000)
+        self.assertTrue(0 < ttl <= 1000, ttl)
+        self.assertGreater(self.one.call("PTTL", "a"), 55000)
+        self.assertEqual(as_map(self.one.call("LK.HOLDERS", "a")[0])["holds"], 2)
+        self.assertEqual(self.one.call("LK.RELEASEALL", 2, "a", "b", "X"), 2)
+        self.one.call("LK.ACQUIRE", "b", "Y", "TTL", 60000)
+        number = taker.call("CLIENT", "ID")
+        self.assertIsNone(taker.call("LK.ACQUIREALL", 2, "a", "b", "X", "TTL", 1000))
+        self.assertIsNone(taker.call("LK.ACQUIREALL", 2, "a", "b", "X"))
+        taker.close()
+        until(lambda: b"id=%d " % number not in self.one.call("CLIENT", "LIST"), "the client has left")
+        self.assertTrue(50000 < self.one.call("PTTL", "a") <= 60000)
+        self.assertEqual(self.one.call("LK.RELEASE", "a", "X"), 0)
+
+    def test_the_time_that_was_told_outlives_another_connection(self):
+        for mode in (), ("SHARED",):
+            with self.subTest(mode):
+                another = self.client()
+                self.one.call("LK.ACQUIRE", "a", "X", *mode, "TTL", 60000)
+                another.call("LK.ACQUIRE", "a", "X", *mode)
+                number = another.call("CLIENT", "ID")
+                another.close()
+                until(lambda: b"id=%d " % number not in self.one.call("CLIENT", "LIST"), "the client has left")
+                until(lambda: 0 < self.one.call("PTTL", "a") <= 60000, "it lives by no connection")
+                self.assertGreater(self.one.call("PTTL", "a"), 50000)
+                self.one.call("DEL", "a")
+
+    def test_a_poller_of_a_plain_lock_does_not_keep_others_from_a_semaphore(self):
+        self.one.call("LK.ACQUIRE", "s", "A", "PERMITS", 1, "OF", 10, "TTL", 60000)
+        poller, worker = self.client(), self.client()
+        for i in range(8):
+            poller.send("SET", "s", "tok", "NX", "PX", 1000)
+            owner = f"w{i}"
+            self.assertTrue(worker.call("LK.ACQUIRE", "s", owner, "PERMITS", 1, "OF", 10, "TTL", 1000, "WAIT", 1000))
+            self.assertEqual(worker.call("LK.RELEASE", "s", owner), 0)
+            self.assertIsNone(poller.read())
+            time.sleep(0.02)  # as one does that polls
 
     def test_takers_of_several_locks_never_wait_for_each_other(self):
         done = []
@@ -396,41 +451,6 @@ class Waiting(Server):
                     "it is known to have left",
                 )
                 self.assertIsNone(self.client().call("SET", leave.__name__, "token", "NX", "PX", 30000))
-
-    def test_a_value_that_everybody_sends_wins_once(self):
-        """As `redis-cli SET job 1 NX EX 60` in a crontab does it, on many machines."""
-
-        def reads_and_leaves(client, words):
-            client.send(*words)
-            return client.read()
-
-        def says_goodbye(client, words):
-            client.send_bytes(encode(*words) + encode("QUIT"))
-            answer = client.read()
-            client.read_all()
-            return answer
-
-        def ends_its_side_first(client, words):  # as nc does
-            client.send(*words)
-            client.socket.shutdown(socket.SHUT_WR)
-            answer = client.read()
-            client.read_all()
-            return answer
-
-        def tries_twice(client, words):
-            answer = client.call(*words)
-            self.assertIsNone(client.call(*words))
-            return answer
-
-        for leave in reads_and_leaves, says_goodbye, ends_its_side_first, tries_twice:
-            with self.subTest(leave.__name__):
-                words = ("SET", leave.__name__, "1", "NX", "EX", 60)
-                with Client(self.server.port) as client:
-                    self.assertEqual(leave(client, words), "OK")
-                end = time.monotonic() + 0.5
-                while time.monotonic() < end:
-                    with Client(self.server.port) as client:
-                        self.assertIsNone(reads_and_leaves(client, words))
 
     def test_a_lost_lock_is_told(self):
         loser, listener = self.client(resp3=True), self.client()
