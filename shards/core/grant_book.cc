@@ -247,7 +247,7 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
         return busy(holders.first_end());
     }
     if (own == nullptr && holders.size() >= _keys.options().members_max) {
-        return std::unexpected(lock_error::too_many_members);
+        return std::unexpected(lock_error::too_many_holders);
     }
     const instant until = end_of(request, now);
     _keys.reserve_expiry(entry, ending(until));
@@ -297,6 +297,7 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
 /// The entry lives as long as the last of its holders. Where there is no memory to note its end, it
 /// stays until somebody looks: a release must not fail for that.
 void grant_book::settle_expiry(lock_entry& entry, instant now) {
+    note_first_end(entry);
     expiry_change change = ending(entry.holders()->last_end());
     try {
         _keys.reserve_expiry(entry, change);
@@ -304,6 +305,47 @@ void grant_book::settle_expiry(lock_entry& entry, instant now) {
         change = expiry_change::keep();
     }
     _keys.change_expiry(entry, change, now);
+}
+
+/// Who ends before the last one is told so in time, whoever looks at the lock. The entry itself
+/// ends with the last one.
+void grant_book::note_first_end(lock_entry& entry) {
+    holder_list& holders = *entry.holders();
+    holders.entry = &entry;
+    const instant first = holders.first_end();
+    const bool is_noted = holders.heap_index != not_in_heap;
+    if (first == holders.last_end()) {
+        if (is_noted) {
+            _ends.remove(holders);
+        }
+        return;
+    }
+    try {
+        if (!is_noted) {
+            _ends.reserve_one();
+        }
+        _ends.set(holders, first);
+    } catch (const std::bad_alloc&) {
+        // Then it is told with the next look.
+    }
+}
+
+size_t grant_book::prune_due(instant now, size_t budget) {
+    size_t done = 0;
+    for (; done < budget && !_ends.empty() && _ends.top().expiry <= now; ++done) {
+        holder_list& holders = _ends.top();
+        lock_entry& entry = *holders.entry;
+        const bool is_flushed =
+            _keys.peek({entry.database(), entry.name(), key_hash{entry.hash()}}) != &entry;
+        if (is_flushed) {
+            _ends.remove(holders);  // all of its owners are told when its memory is freed
+        } else if (entry.expired(now)) {
+            _ends.remove(holders);  // and all of these when it goes
+        } else {
+            prune(entry, now);
+        }
+    }
+    return done;
 }
 
 /// A plain lock belongs to another connection from now on; if it is bound, then to that one.
@@ -491,6 +533,7 @@ void grant_book::reschedule(lock_entry& entry, expiry_change end, instant now) {
         for (holder_list::holder& each : holders->all()) {
             each.until = end.what == expiry_change::rule::at ? end.when : end_of_time;
         }
+        note_first_end(entry);
     }
     _keys.change_expiry(entry, end, now);
 }
@@ -642,7 +685,11 @@ bool grant_book::prune(lock_entry& entry, instant now) {
         _keys.remove(entry, now, entry_watcher::reason::expired);
         return true;
     }
+    note_first_end(entry);
     _keys.changed(entry);
+    if (entry.has(lock_entry::delays)) {
+        _keys.watcher()->holder_expired(entry, now);
+    }
     return false;
 }
 
@@ -673,7 +720,10 @@ void grant_book::lose(lock_entry& entry, std::string_view owner, uint64_t fence,
 
 void grant_book::leaving(lock_entry& entry, entry_watcher::reason why, instant now) {
     const bool is_lost = why != entry_watcher::reason::released;
-    if (const holder_list* const holders = entry.holders()) {
+    if (holder_list* const holders = entry.holders()) {
+        if (holders->heap_index != not_in_heap) {
+            _ends.remove(*holders);
+        }
         for (const holder_list::holder& each : holders->all()) {
             _bound.remove(each.client, entry);
             _keys.holds[why].record(std::min(now, each.until) - each.since);

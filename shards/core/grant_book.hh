@@ -78,6 +78,12 @@ public:
     bool prune(lock_entry& entry, instant now);
     /// When the next holder of this entry ends.
     static std::optional<instant> next_end(lock_entry& entry);
+    /// Up to so many locks of several holders, of which one has ended before the others: it is told,
+    /// and leaves.
+    size_t prune_due(instant now, size_t budget);
+    std::optional<instant> next_pruning() const {
+        return _ends.empty() ? std::nullopt : std::optional(_ends.top().expiry);
+    }
 
     // For the watcher of the keyspace.
     void leaving(lock_entry& entry, entry_watcher::reason why, instant now);
@@ -104,6 +110,7 @@ private:
     void attach(lock_entry& entry, const grant_request& request, instant now);
     void leave_behind(const bound_grants::item& what, uint64_t client, instant until, instant now);
     void settle_expiry(lock_entry& entry, instant now);
+    void note_first_end(lock_entry& entry);
     instant promised_end(lock_entry& entry, instant now) const;
     bool lives_by_connection(lock_entry& entry) const;
     void unbind(lock_entry& entry, uint64_t client);
@@ -112,6 +119,7 @@ private:
     keyspace& _keys;
     const policy_book& _policies;
     bound_grants _bound;
+    due_heap<holder_list> _ends;
     std::vector<lost_grant> _lost;
 };
 

@@ -224,9 +224,10 @@ public:
     size_t flush(uint32_t database) { return _keys.flush(database); }
 
     /// When expire_due has something to do; in the past while flushed memory waits to be freed.
-    std::optional<instant> next_expiry() const { return _keys.next_expiry(); }
-    /// Removes up to `budget` entries that have expired or were flushed.
-    expire_progress expire_due(instant now, size_t budget) { return _keys.expire_due(now, budget); }
+    std::optional<instant> next_expiry() const;
+    /// Removes up to `budget` entries that have expired or were flushed, and as many holders that
+    /// have ended before others of their lock.
+    expire_progress expire_due(instant now, size_t budget);
 
     table_stats stats() const { return _keys.stats(); }
     /// For tests: walks everything and says what is broken, or nothing.
@@ -247,6 +248,8 @@ private:
     /// A plain lock has been taken by a command of Redis.
     void taken(lock_entry& entry, const lock_key& key, std::string_view value, uint64_t client,
                expiry_change expiry, instant now);
+    /// Whether its unclean end delays the next one.
+    void note_delay(lock_entry& entry);
     void note_late_release(const remove_if_request& request, instant now);
     bool is_resent(const lock_entry& entry, const set_request& request) const;
     void taken_again(lock_entry& entry, const set_request& request, instant now);

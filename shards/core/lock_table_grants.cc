@@ -42,12 +42,18 @@ instant lock_table::open_again(const lock_key& key, instant now) {
 lock_result<grant_outcome> lock_table::take(const grant_request& request, if_refused then,
                                             instant now) {
     lock_entry* entry = _keys.find(request.key, now);
+    if (entry != nullptr && entry->holders() != nullptr && _grants.prune(*entry, now)) {
+        entry = nullptr;
+    }
     const bool must_queue =
         entry == nullptr
             ? !may_take(request.key, request.client, request.owner, now)
-            : _room.has_queue(request.key) &&
-                  (request.is_parked || !_grants.holds(request.key, request.owner, now)) &&
-                  !(request.mode == lock_mode::shared && planted(fault::reader_overtakes_writer));
+            : _room.lines() > 0 &&
+                  ((_room.has_queue(request.key) &&
+                    !(request.mode == lock_mode::shared &&
+                      planted(fault::reader_overtakes_writer))) ||
+                   (entry->holders() != nullptr && _room.is_closed(request.key, now))) &&
+                  (request.is_parked || !_grants.holds(request.key, request.owner, now));
     grant_outcome outcome;
     if (must_queue) {
         entry = _keys.find(request.key, now);
@@ -99,13 +105,29 @@ std::optional<uint64_t> lock_table::fence_of(const lock_key& key, instant now) {
     return highest;
 }
 
+void lock_table::note_delay(lock_entry& entry) {
+    if (_policies.any_delays() &&
+        _policies.of(entry.name()).lock_delay > std::chrono::milliseconds::zero()) {
+        entry.set(lock_entry::delays);
+    }
+}
+
+std::optional<instant> lock_table::next_expiry() const {
+    const auto entry = _keys.next_expiry();
+    const auto holder = _grants.next_pruning();
+    return entry && holder ? std::min(entry, holder) : entry ? entry : holder;
+}
+
+expire_progress lock_table::expire_due(instant now, size_t budget) {
+    auto progress = _keys.expire_due(now, budget);
+    progress.more = _grants.prune_due(now, budget) == budget || progress.more;
+    return progress;
+}
+
 void lock_table::taken(lock_entry& entry, const lock_key& key, std::string_view value,
                        uint64_t client, expiry_change expiry, instant now) {
     entry.client = client;
-    if (_policies.any_delays() &&
-        _policies.of(key.name).lock_delay > std::chrono::milliseconds::zero()) {
-        entry.set(lock_entry::delays);
-    }
+    note_delay(entry);
     try {
         keep_alive_by_policy(entry, expiry, now);
     } catch (...) {

@@ -170,7 +170,6 @@ private:
         bool orphaned = false;
         bool delays = false;
         instant granted{};
-        uint64_t generation = 0;
         std::vector<place*> queue;
         std::vector<seat> seats;
         instant closed_from = shards::start_of_time;   ///< nobody may have it before
@@ -180,7 +179,6 @@ private:
     };
     struct loss {
         size_t key;
-        uint64_t generation;
         std::string owner;
         uint64_t fence;
         uint64_t client;
@@ -203,6 +201,7 @@ private:
     void keep_alive(lock& of, milliseconds ttl);
     static void give_end(lock& of, instant when);
     void gone(lock& of, why how, instant when);
+    static void close(lock& of, instant when);
     void lose(lock& of, const holder& who);
     void won(lock& of, uint32_t actor);
     void overtook(lock& of, uint32_t actor);
@@ -212,7 +211,6 @@ private:
     std::vector<loss> _losses;
     instant _now = start;
     instant _had_no_fence = shards::start_of_time;
-    uint64_t _generations = 0;
     uint64_t _expired = 0;
     uint64_t _delayed = 0;
 };

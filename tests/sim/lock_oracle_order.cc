@@ -90,6 +90,16 @@ expected lock_oracle::expect_take(size_t key, const wish& what, bool has_fences)
     if (!of.queue.empty() && (of.what == kind::hash || find(of, what.owner) == nullptr)) {
         return expected::to(answer::refused);
     }
+    if (of.what == kind::several && find(of, what.owner) == nullptr) {
+        if (_now < of.closed_from) {
+            return expected::to(answer::refused);
+        }
+        if (_now < of.closed_until) {
+            return now.what == answer::failed    ? expected{answer::either, now.error}
+                   : now.what == answer::granted ? expected::to(answer::either)
+                                                 : now;
+        }
+    }
     return now;
 }
 
@@ -200,7 +210,7 @@ std::optional<lock_oracle::grant_kind> lock_oracle::ended(place& who) {
         case state::granted: {
             demand(was_first, "P3", "somebody was granted before those who came earlier");
             demand(who.deadline > _now, "P5", "somebody was granted after its deadline");
-            demand(of.what != kind::none || _now >= of.closed_from, "lock-delay",
+            demand(find(of, who.owner) != nullptr || _now >= of.closed_from, "lock-delay",
                    "a lock was handed on within its delay");
             const expected now = decide(of, who.wanted(), true);
             demand(now.what == answer::granted, "P1", "a lock was handed on that was not free");

@@ -415,3 +415,49 @@ BOOST_AUTO_TEST_CASE(the_last_to_leave_a_line_does_not_end_the_delay) {
     BOOST_TEST(!desk.take("k", "c", {.client = 3}, start + 2s).has_value());
     desk.lost();
 }
+
+BOOST_AUTO_TEST_CASE(an_owner_of_several_that_ends_without_a_word_delays_those_who_come) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.take("s", "a", {.client = 1, .mode = lock_mode::permits, .of = 2, .ttl = 60s});
+    desk.take("s", "b", {.client = 2, .mode = lock_mode::permits, .of = 2, .ttl = 1s});
+    const auto like = [](uint64_t client) {
+        return wish{.client = client, .mode = lock_mode::permits, .of = 2, .ttl = 9s};
+    };
+    BOOST_TEST(!desk.take("s", "c", like(3), start + 1s).has_value());
+    place d("d", like(4));
+    desk.wait(d, "s", start + 2s);
+    desk.advance(start + 4s - 1ns);
+    BOOST_TEST(desk.ended() == "");
+    BOOST_TEST((desk.table.next_due() == start + 4s));
+    desk.advance(start + 4s);
+    BOOST_TEST(desk.ended() == "d granted");
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(the_delay_of_a_reader_outlives_the_last_of_the_others) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.take("k", "a", {.client = 1, .mode = lock_mode::shared, .ttl = 60s});
+    desk.take("k", "b", {.client = 2, .mode = lock_mode::shared, .ttl = 1s});
+    desk.advance(start + 1s);
+    // Whoever holds it may go on.
+    BOOST_TEST(desk.take("k", "a", shared(1), start + 2s)->holds == 2);
+    desk.release("k", "a", start + 2s);
+    desk.release("k", "a", start + 2s);
+    BOOST_TEST(!desk.take("k", "w", {.client = 3}, start + 4s - 1ns).has_value());
+    BOOST_TEST(desk.take("k", "w", {.client = 3}, start + 4s).has_value());
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(locks_in_hashes_have_one_too) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.table
+        .acquire({.key = key_of("k"), .owner = "a", .expiry = expiry_change::at(start + 1s)}, start)
+        .value();
+    desk.advance(start + 1s);
+    BOOST_TEST(!desk.table.may_take(key_of("k"), 2, "b", start + 4s - 1ns));
+    BOOST_TEST(desk.table.may_take(key_of("k"), 2, "b", start + 4s));
+    desk.table.hash_set(key_of("rw"), {"mode", "read"}, start + 4s).value();
+    desk.expire("rw", start + 5s, start + 4s);
+    desk.advance(start + 5s);
+    BOOST_TEST(!desk.table.may_take(key_of("rw"), 2, "b", start + 6s));
+}

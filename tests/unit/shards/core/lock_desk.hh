@@ -220,6 +220,8 @@ private:
                 return "too many locks";
             case lock_error::too_many_members:
                 return "too many members";
+            case lock_error::too_many_holders:
+                return "too many holders";
             case lock_error::too_many_holds:
                 return "too many holds";
             case lock_error::too_many_waiters:
