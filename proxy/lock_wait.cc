@@ -37,10 +37,10 @@ void cancel_at(client& who, ss::shard_id core) noexcept {
 
 ss::future<> take_back_at(client& who, ss::shard_id core, uint32_t database, std::string key,
                           std::string owner, uint64_t fence) {
-    return who.all.locks.invoke_on(
-        core, [database, key = std::move(key), owner = std::move(owner), fence](lock_service& locks) {
-            return locks.take_back(shards::turn::wait_for_it, database, key, owner, fence);
-        });
+    return who.all.locks.invoke_on(core, [database, key = std::move(key), owner = std::move(owner),
+                                          fence](lock_service& locks) {
+        return locks.take_back(shards::turn::wait_for_it, database, key, owner, fence);
+    });
 }
 
 /// Waits, with everything that may end the wait.

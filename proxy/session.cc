@@ -184,11 +184,11 @@ ss::future<> session::leave_locks() {
         co_return;
     }
     for (const auto& [number, key, since] : _taken_last) {
-        co_await all.locks.invoke_on(
-            all.locks.local().core_of(key),
-            [who = id, number, key, since](shards::lock_service& locks) {
-                locks.table().orphan(locks.key(number, key), who, since, shards::read_clock());
-            });
+        co_await all.locks.invoke_on(all.locks.local().core_of(key),
+                                     [who = id, number, key, since](shards::lock_service& locks) {
+                                         locks.table().orphan(locks.key(number, key), who, since,
+                                                              shards::read_clock());
+                                     });
     }
 }
 

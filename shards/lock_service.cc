@@ -288,10 +288,9 @@ ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
         return acquire_with_lease(std::move(order));
     }
     settle(now);
-    const bool may_change = tried || tried.error() == lock_error::starting ||
-                            tried.error() == lock_error::no_fence ||
-                            tried.error() == lock_error::no_lease ||
-                            tried.error() == lock_error::too_many_holders;
+    const bool may_change =
+        tried || tried.error() == lock_error::starting || tried.error() == lock_error::no_fence ||
+        tried.error() == lock_error::no_lease || tried.error() == lock_error::too_many_holders;
     const bool owns =
         order.may_own && _table.holds(key(order.database, order.key), order.owner, now);
     if (order.wait && may_change && !(tried && tried->granted) && !owns) {

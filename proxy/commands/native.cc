@@ -175,8 +175,8 @@ std::optional<several> read_several(client& who, const owned_request& args) {
 
 /// One client's way to several locks: one after the other in the order of their names, which is the
 /// same for everybody, so that no two of them wait for each other. While it collects them they live
-/// by the connection, and what the owner had before stays as it was; when it has all, they get their
-/// time. If one has been lost by then, it has none.
+/// by the connection, and what the owner had before stays as it was; when it has all, they get
+/// their time. If one has been lost by then, it has none.
 class collector {
 public:
     collector(client& who, several wanted, lock_order options)
@@ -226,7 +226,7 @@ public:
 private:
     struct taken {
         shards::grant given{};
-        std::string home{};         ///< the proxy that has given it; empty: ours
+        std::string home{};                      ///< the proxy that has given it; empty: ours
         std::optional<uint64_t> conversation{};  ///< if it lives by one there
 
         bool is_fresh() const { return given.holds == 1; }
@@ -262,12 +262,12 @@ private:
             return ss::make_ready_future<bool>(!one.conversation ||
                                                (present != 0 && present == *one.conversation));
         }
-        return on_core_of(i, [database = _who.database, key = _wanted.keys[i],
-                              owner = _wanted.owner,
-                              fence = one.given.fence](shards::lock_service& locks) {
-            return locks.table().holds(locks.key(database, key), owner, fence,
-                                       shards::read_clock());
-        });
+        return on_core_of(i,
+                          [database = _who.database, key = _wanted.keys[i], owner = _wanted.owner,
+                           fence = one.given.fence](shards::lock_service& locks) {
+                              return locks.table().holds(locks.key(database, key), owner, fence,
+                                                         shards::read_clock());
+                          });
     }
 
     ss::future<lock_answer> confirm(size_t i) {
@@ -279,10 +279,10 @@ private:
             order.wait.reset();
             co_return co_await confirm_at_home(_who, _all[i].home, std::move(order));
         }
-        const auto given = co_await on_core_of(
-            i, [whose = whose_turn(), order = std::move(order)](shards::lock_service& locks) mutable {
-                return locks.confirm(whose, std::move(order));
-            });
+        const auto given = co_await on_core_of(i, [whose = whose_turn(), order = std::move(order)](
+                                                      shards::lock_service& locks) mutable {
+            return locks.confirm(whose, std::move(order));
+        });
         if (!given) {
             co_return lock_answer{.how = lock_answer::end::failed, .error = given.error()};
         }
@@ -417,8 +417,8 @@ ss::future<> release_all(client& who, owned_request args) {
         const auto left = co_await who.all.locks.invoke_on(
             who.all.locks.local().core_of(name),
             [name, owner = wanted->owner, database = who.database,
-             whose = who.holds_turns ? turn::have_it : turn::wait_for_it](
-                shards::lock_service& locks) {
+             whose =
+                 who.holds_turns ? turn::have_it : turn::wait_for_it](shards::lock_service& locks) {
                 return locks.in_turn(whose, [&locks, name, owner, database] {
                     const auto now = shards::read_clock();
                     auto holds = locks.table().release_hold(locks.key(database, name), owner, now);

@@ -131,8 +131,8 @@ bool grant_book::lives_by_connection(lock_entry& entry) const {
     return entry.has(lock_entry::native) && _bound.contains(entry.client, entry);
 }
 
-/// Until when the owner of a plain lock may rely on it, whatever becomes of connections. A lock that
-/// its policy keeps alive was promised for its TTL only.
+/// Until when the owner of a plain lock may rely on it, whatever becomes of connections. A lock
+/// that its policy keeps alive was promised for its TTL only.
 instant grant_book::promised_end(lock_entry& entry, instant now) const {
     const auto bound = _bound.terms_of(entry.client, entry);
     if (!bound) {

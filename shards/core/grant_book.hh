@@ -78,8 +78,8 @@ public:
     bool prune(lock_entry& entry, instant now);
     /// When the next holder of this entry ends.
     static std::optional<instant> next_end(lock_entry& entry);
-    /// Up to so many locks of several holders, of which one has ended before the others: it is told,
-    /// and leaves.
+    /// Up to so many locks of several holders, of which one has ended before the others: it is
+    /// told, and leaves.
     size_t prune_due(instant now, size_t budget);
     std::optional<instant> next_pruning() const {
         return _ends.empty() ? std::nullopt : std::optional(_ends.top().expiry);

@@ -30,8 +30,8 @@ struct lock_table_options {
     size_t key_bytes_max = 8 * 1024;
     /// Keys of all databases of one core.
     size_t keys_max = 4'000'000;
-    /// Fields of one hash, elements of one list, owners of one lock: they are searched one after the
-    /// other, and the fields of a hash lie in one block that should stay within 128 KiB.
+    /// Fields of one hash, elements of one list, owners of one lock: they are searched one after
+    /// the other, and the fields of a hash lie in one block that should stay within 128 KiB.
     size_t members_max = 2'048;
     /// Fences begin above `fence_floor` and stop at `fence_ceiling` until that is raised.
     uint64_t fence_floor = 0;

@@ -49,9 +49,8 @@ lock_result<grant_outcome> lock_table::take(const grant_request& request, if_ref
         entry == nullptr
             ? !may_take(request.key, request.client, request.owner, now)
             : _room.lines() > 0 &&
-                  ((_room.has_queue(request.key) &&
-                    !(request.mode == lock_mode::shared &&
-                      planted(fault::reader_overtakes_writer))) ||
+                  ((_room.has_queue(request.key) && !(request.mode == lock_mode::shared &&
+                                                      planted(fault::reader_overtakes_writer))) ||
                    (entry->holders() != nullptr && _room.is_closed(request.key, now))) &&
                   (request.is_parked || !_grants.holds(request.key, request.owner, now));
     grant_outcome outcome;

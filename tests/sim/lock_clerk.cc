@@ -57,11 +57,11 @@ shards::lock_key lock_clerk::key_of(size_t key) const {
 
 const char* lock_clerk::name_of(act what) {
     static constexpr const char* names[] = {
-        "lost",   "wait ended",   "handed on", "take",  "stops waiting", "release",
-        "extend", "confirm",      "give back", "disconnected", "SET NX",    "unset",
-        "renew",  "look",         "hash",      "hash release", "DEL",       "SET",
-        "EXPIRE", "PERSIST",      "BREAK",     "FLUSH",        "orphaned",  "turn",
-        "advance", "clear",       "wait",      "verify",       "restart"};
+        "lost",    "wait ended", "handed on", "take",         "stops waiting", "release",
+        "extend",  "confirm",    "give back", "disconnected", "SET NX",        "unset",
+        "renew",   "look",       "hash",      "hash release", "DEL",           "SET",
+        "EXPIRE",  "PERSIST",    "BREAK",     "FLUSH",        "orphaned",      "turn",
+        "advance", "clear",      "wait",      "verify",       "restart"};
     return names[static_cast<size_t>(what)];
 }
 
@@ -322,16 +322,16 @@ bool lock_clerk::confirm(size_t key, const wish& what, const grant& given) {
     begin(act::confirm, key, what.owner);
     const bool is_fresh = given.holds == 1;
     const auto due = _oracle.confirmed(key, what, given.fence, is_fresh);
-    const auto got = table()
-                         .confirm({.key = key_of(key),
-                                   .owner = what.owner,
-                                   .client = what.connection,
-                                   .ttl = what.ttl,
-                                   .repeats = given.fence},
-                                  is_fresh ? shards::collected_as::fresh
-                                           : shards::collected_as::held_before,
-                                  _now)
-                         .value();
+    const auto got =
+        table()
+            .confirm({.key = key_of(key),
+                      .owner = what.owner,
+                      .client = what.connection,
+                      .ttl = what.ttl,
+                      .repeats = given.fence},
+                     is_fresh ? shards::collected_as::fresh : shards::collected_as::held_before,
+                     _now)
+            .value();
     demand(got.has_value() == due.has_value() && (!due || got->until == *due), "P1",
            "one of several locks has another end than its owner was told");
     if (due && is_fresh && what.ttl) {

@@ -76,10 +76,8 @@ private:
     }
 
     wish any_wish() const {
-        return {.owner = _owner,
-                .actor = _number,
-                .connection = connection(),
-                .is_collected = true};
+        return {
+            .owner = _owner, .actor = _number, .connection = connection(), .is_collected = true};
     }
 
     void next() {

@@ -61,8 +61,8 @@ void lock_oracle::lose(lock& of, const holder& who) {
     }
 }
 
-/// Somebody ended without a word, and the lock has a delay: nobody new gets it for a while. The table
-/// closes it when it notices, which may be at the next clearing only.
+/// Somebody ended without a word, and the lock has a delay: nobody new gets it for a while. The
+/// table closes it when it notices, which may be at the next clearing only.
 void lock_oracle::close(lock& of, instant when) {
     if (of.delays) {
         of.closed_from = std::max(of.closed_from, when + of.plan->policy.lock_delay);

@@ -36,7 +36,9 @@ struct place : shards::waiter {
     size_t key_index = 0;
     bool asked_to_leave = false;
 
-    wish wanted() const { return {owner, actor, client, mode, permits, of, ttl, is_parked, is_collected}; }
+    wish wanted() const {
+        return {owner, actor, client, mode, permits, of, ttl, is_parked, is_collected};
+    }
 };
 
 /// How a request should end. Where clients poll, the table may keep a lock for one of them: then
@@ -142,7 +144,8 @@ private:
         uint32_t permits = 1;
         bool bound = false;
         milliseconds after{};  ///< its connection
-        instant not_before = shards::start_of_time;  ///< told with a TTL, and so not its connection's
+        instant not_before =
+            shards::start_of_time;  ///< told with a TTL, and so not its connection's
     };
     /// Somebody who asks again and again.
     struct seat {

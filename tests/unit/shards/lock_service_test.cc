@@ -39,11 +39,9 @@ SEASTAR_TEST_CASE(what_concerns_one_lock_does_not_come_between_the_steps_of_othe
         locks.table().take(request, lock_table::if_refused::may_ask_again, now)->given.fence;
     co_await locks.take_turn();
     auto extended = locks.extend(turn::wait_for_it, 0, name, "me", 60'000ms);
-    auto confirmed = locks.confirm(turn::wait_for_it, {.key = name,
-                                                       .owner = "me",
-                                                       .client = 1,
-                                                       .ttl = 90'000ms,
-                                                       .confirms = {{.fence = fence}}});
+    auto confirmed = locks.confirm(
+        turn::wait_for_it,
+        {.key = name, .owner = "me", .client = 1, .ttl = 90'000ms, .confirms = {{.fence = fence}}});
     auto taken_back = locks.take_back(turn::wait_for_it, 0, name, "me", fence);
     BOOST_TEST(!extended.available());
     BOOST_TEST(!confirmed.available());

@@ -194,8 +194,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_one_connection_leaves_the_time_that_was_told_ove
         lock_desk desk(with_grace);
         BOOST_TEST((desk.take("k", "a", {.client = 1, .mode = mode, .of = 2, .ttl = 40s})->until ==
                     start + 40s));
-        desk.take("k", "a", {.client = 2, .mode = mode, .of = 2, .ttl = std::nullopt},
-                  start + 1s);
+        desk.take("k", "a", {.client = 2, .mode = mode, .of = 2, .ttl = std::nullopt}, start + 1s);
         desk.leave(2, start + 2s);
         BOOST_TEST(!is_free(desk, start + 40s - 1ns));
         BOOST_TEST(is_free(desk, start + 40s));
@@ -230,10 +229,10 @@ BOOST_AUTO_TEST_CASE(who_names_a_ttl_is_told_what_another_connection_cannot_take
     for (const lock_mode mode : {lock_mode::exclusive, lock_mode::shared}) {
         lock_desk desk(with_grace);
         desk.take("k", "a", {.client = 1, .mode = mode, .ttl = std::nullopt});
-        BOOST_TEST((desk.take("k", "a", {.client = 2, .mode = mode, .ttl = 30s})->until ==
-                    start + 30s));
-        BOOST_TEST((desk.take("k", "a", {.client = 3, .mode = mode, .ttl = 20s})->until ==
-                    start + 30s));
+        BOOST_TEST(
+            (desk.take("k", "a", {.client = 2, .mode = mode, .ttl = 30s})->until == start + 30s));
+        BOOST_TEST(
+            (desk.take("k", "a", {.client = 3, .mode = mode, .ttl = 20s})->until == start + 30s));
         desk.leave(1, start + 1s);
         BOOST_TEST(!is_free(desk, start + 30s - 1ns));
         BOOST_TEST(is_free(desk, start + 30s));

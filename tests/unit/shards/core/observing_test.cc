@@ -28,8 +28,8 @@ BOOST_AUTO_TEST_SUITE(observing)
 BOOST_AUTO_TEST_CASE(a_reentrant_lock_of_another_library_shows_its_holds) {
     lock_desk desk;
     for (int i = 0; i < 3; ++i) {
-        desk.table.acquire({.key = key_of("k"), .owner = "id:1", .expiry = expiry_change::never()},
-                           start)
+        desk.table
+            .acquire({.key = key_of("k"), .owner = "id:1", .expiry = expiry_change::never()}, start)
             .value();
     }
     const auto all = desk.table.holders(key_of("k"), start);

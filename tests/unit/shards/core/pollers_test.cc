@@ -348,12 +348,9 @@ BOOST_AUTO_TEST_SUITE(parked)
 BOOST_AUTO_TEST_CASE(a_try_is_not_held_back_where_it_can_never_be_right) {
     lock_desk desk({.pollers = poller_rule::park});
     desk.take("s", "a", permits(1, 10));
-    const auto tried = desk.table.take({.key = key_of("s"),
-                                        .owner = "t",
-                                        .client = 7,
-                                        .ttl = 1s,
-                                        .is_parked = true},
-                                       lock_table::if_refused::will_wait, start);
+    const auto tried = desk.table.take(
+        {.key = key_of("s"), .owner = "t", .client = 7, .ttl = 1s, .is_parked = true},
+        lock_table::if_refused::will_wait, start);
     BOOST_REQUIRE(!tried.has_value());
     BOOST_TEST((tried.error() == lock_error::other_lock_type));
     // Others are not kept from it.
