@@ -46,6 +46,14 @@ std::vector<std::string> words_of(const lock_order& order) {
     if (order.priority != 0) {
         add("PRIORITY", order.priority);
     }
+    if (order.is_collected) {
+        words.emplace_back("COLLECT");
+    }
+    if (order.confirms) {
+        add("CONFIRM", static_cast<int64_t>(order.confirms->fence));
+        words.emplace_back(order.confirms->how == shards::collected_as::fresh ? "FRESH" : "HELD");
+        return words;
+    }
     words.emplace_back(order.repeated > 0 ? "AGAIN" : "ORDER");
     words.push_back(order.number);
     if (order.repeated > 0) {
@@ -299,12 +307,33 @@ ss::future<std::expected<lock_answer, forward_trouble>> acquire_at_home(client& 
         }
         answer.given.until = *left == no_end ? shards::end_of_time : looked + *left;
     }
-    if (answer.how == lock_answer::end::granted && !order.ttl) {
+    // One of several that the client had before lives by what it lived by.
+    const bool is_bound = !order.ttl && !(order.is_collected && answer.given.holds > 1);
+    if (answer.how == lock_answer::end::granted && is_bound) {
         if (!who.homes().is_talking_to(home)) {
             // It lives by a conversation that has ended meanwhile.
             co_return std::unexpected(forward_trouble::unknown);
         }
         who.away.granted(answer.home, order.database, order.key, order.owner, answer.given.fence);
+    }
+    co_return answer;
+}
+
+ss::future<lock_answer> confirm_at_home(client& who, std::string home, lock_order order) {
+    const auto words = words_of(order);
+    const std::vector<std::string_view> views(words.begin(), words.end());
+    const auto asked = shards::read_clock();
+    const auto result = co_await who.homes().call(home, protocol::request{views});
+    if (!result) {
+        co_return lock_answer{};
+    }
+    auto answer = to_answer(*result, home, asked);
+    if (answer.how == lock_answer::end::granted) {
+        if (!order.ttl) {
+            who.away.granted(home, order.database, order.key, order.owner, answer.given.fence);
+        } else if (order.confirms->how == shards::collected_as::fresh) {
+            who.away.gone(order.database, order.key, order.owner);
+        }
     }
     co_return answer;
 }

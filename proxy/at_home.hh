@@ -57,6 +57,10 @@ ss::future<bool> done_at_home(client& who, const owned_request& request,
 ss::future<std::expected<shards::lock_answer, forward_trouble>> acquire_at_home(
     client& who, std::string home, shards::lock_order order);
 
+/// All of several locks are there: tells the proxy that has given this one. Refused: it is lost.
+ss::future<shards::lock_answer> confirm_at_home(client& who, std::string home,
+                                                shards::lock_order order);
+
 /// The fence that this order of another proxy's client got when it was first given, if it was
 /// granted and the answer got lost with the link. Whoever else has given it is cut off.
 ss::future<std::optional<uint64_t>> given_before(client& who, std::string number, uint32_t times);

@@ -157,6 +157,8 @@ void reply_lock_error(protocol::reply_writer& reply, shards::lock_error error) {
             return reply.error("ERR KEYTOOLONG the name of a lock is longer than limits.key_bytes");
         case shards::lock_error::too_many_locks:
             return reply.error("ERR TOOMANYLOCKS this core holds as many lock keys as it may");
+        case shards::lock_error::too_many_holders:
+            return reply.error("ERR TOOMANYHOLDERS this lock has as many owners as it may");
         case shards::lock_error::too_many_members:
             return reply.error(
                 "ERR TOOMANYMEMBERS this key has as many fields or elements as it may");

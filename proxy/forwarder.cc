@@ -87,9 +87,11 @@ public:
         return send(bytes);
     }
 
+    bool is_waiting() const { return !_expected.empty(); }
+
     /// Any words do; what is answered to them nobody reads.
-    void say_that_there_is_more() {
-        if (_over || _expected.empty()) {
+    void say_something() {
+        if (_over) {
             return;
         }
         protocol::output bytes;
@@ -378,7 +380,15 @@ ss::future<forward_result> forwarder::call_together(std::string_view home,
 
 void forwarder::say_that_there_is_more() {
     for (const auto& [home, with] : _with) {
-        with->say_that_there_is_more();
+        if (with->is_waiting()) {
+            with->say_something();
+        }
+    }
+}
+
+void forwarder::say_that_all_was_heard() {
+    for (const auto& [home, with] : _with) {
+        with->say_something();
     }
 }
 

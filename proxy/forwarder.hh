@@ -54,6 +54,8 @@ public:
                                              std::optional<uint64_t> only_in = std::nullopt);
     /// The client has said more, while it waits for answers: whoever holds one back need not.
     void say_that_there_is_more();
+    /// The client has left and had read all its answers: nobody need think that it will ask again.
+    void say_that_all_was_heard();
     /// The conversation with that proxy goes on, as far as we know.
     bool is_talking_to(std::string_view home) const { return conversation_with(home) != 0; }
     /// Its number: another one knows nothing of what was said in this one. 0: there is none.

@@ -151,6 +151,16 @@ bool read_order_options(const protocol::request& args, size_t first, std::string
                 return false;
             }
             order.repeated = static_cast<uint32_t>(std::clamp<int64_t>(*times, 1, 1'000'000));
+        } else if (limits.is_from_proxy && word == "COLLECT") {
+            order.is_collected = true;
+        } else if (limits.is_from_proxy && left >= 2 && word == "CONFIRM") {
+            const auto fence = read_number(args[++i], reply);
+            if (!fence) {
+                return false;
+            }
+            order.confirms = {.fence = static_cast<uint64_t>(*fence),
+                              .how = args[++i] == "HELD" ? shards::collected_as::held_before
+                                                         : shards::collected_as::fresh};
         } else {
             return fail();
         }

@@ -13,7 +13,7 @@ struct order_limits {
     std::chrono::milliseconds ttl_max;
     std::chrono::milliseconds wait_max;  ///< 0: no bound
     size_t owner_bytes_max;
-    bool is_from_proxy = false;  ///< then orders have numbers
+    bool is_from_proxy = false;  ///< then orders have numbers, and may be parts of larger ones
 };
 
 /// The options of LK.ACQUIRE from argument `first` on: TTL, WAIT, SHARED, PERMITS n OF m, PRIORITY.

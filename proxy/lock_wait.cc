@@ -39,9 +39,7 @@ ss::future<> take_back_at(client& who, ss::shard_id core, uint32_t database, std
                           std::string owner, uint64_t fence) {
     return who.all.locks.invoke_on(core, [database, key = std::move(key), owner = std::move(owner),
                                           fence](lock_service& locks) {
-        const auto now = shards::read_clock();
-        locks.table().take_back(locks.key(database, key), owner, fence, now);
-        locks.settle(now);
+        return locks.take_back(shards::turn::wait_for_it, database, key, owner, fence);
     });
 }
 

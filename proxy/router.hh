@@ -14,6 +14,7 @@
 #include "shards/core/poll_pauses.hh"
 #include "shards/lease_keeper.hh"
 #include "shards/lock_order.hh"
+#include "shards/lock_service.hh"
 
 namespace lockkeeper::proxy {
 
@@ -57,7 +58,7 @@ struct core_replies {
     }
 };
 
-enum class turn : uint8_t { wait_for_it, have_it };
+using shards::turn;
 
 /// Carries out a batch on the core that owns its keys: one message there, one back.
 ss::future<core_replies> run_on(services& all, ss::shard_id core, core_batch batch,

@@ -9,6 +9,7 @@
 #include <map>
 
 #include <seastar/core/coroutine.hh>
+#include <seastar/core/sleep.hh>
 #include <seastar/core/smp.hh>
 #include <seastar/util/later.hh>
 #include <seastar/util/log.hh>
@@ -173,12 +174,33 @@ ss::future<> session::leave_locks() {
             locks.client_left(who, at_least);
         });
     }
-    for (const auto& [number, key] : _taken_last) {
-        co_await all.locks.invoke_on(
-            all.locks.local().core_of(key), [who = id, number, key](shards::lock_service& locks) {
-                locks.table().orphan(locks.key(number, key), who, shards::read_clock());
-            });
+    if (_taken_last.empty() && !at_homes) {
+        co_return;
     }
+    if (!co_await may_not_have_read()) {
+        if (at_homes) {
+            at_homes->say_that_all_was_heard();
+        }
+        co_return;
+    }
+    for (const auto& [number, key, since] : _taken_last) {
+        co_await all.locks.invoke_on(all.locks.local().core_of(key),
+                                     [who = id, number, key, since](shards::lock_service& locks) {
+                                         locks.table().orphan(locks.key(number, key), who, since,
+                                                              shards::read_clock());
+                                     });
+    }
+}
+
+/// Who has ended its side only, or said QUIT in the same breath, acknowledges the answer in a
+/// moment; who has closed its socket resets the connection as soon as the answer is there.
+ss::future<bool> session::may_not_have_read() {
+    constexpr auto longest = 200ms;
+    for (auto pause = 1ms; _delivered == delivery::under_way && pause < longest; pause *= 2) {
+        co_await ss::sleep(pause);
+        _delivered = delivery_on(_socket);
+    }
+    co_return _delivered != delivery::done;
 }
 
 ss::future<ss::temporary_buffer<char>> session::read() {
@@ -207,6 +229,7 @@ ss::future<> session::serve_commands() {
     while (!closing) {
         auto bytes = co_await read();
         if (bytes.empty()) {
+            _delivered = _delivered.value_or(delivery_on(_socket));
             co_return;
         }
         last_heard = ss::lowres_clock::now();
@@ -234,6 +257,7 @@ ss::future<> session::serve_commands() {
             co_return;
         }
     }
+    _delivered = _delivered.value_or(delivery_on(_socket));
 }
 
 namespace {
@@ -586,7 +610,7 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
     // Deep pipelines are no resends.
     constexpr size_t remembered = 4;
     if (spec.flags & flag_takes_lock && _taken_last.size() < remembered) {
-        _taken_last.emplace_back(database, request[1]);
+        _taken_last.push_back({database, std::string(request[1]), batch_time()});
     }
     std::vector<std::string> keys;
     auto where = locks.leases() == nullptr ? shards::order_route::here : route();
@@ -758,6 +782,9 @@ void session::request_stop() {
 }
 
 void session::cut() {
+    if (!_delivered) {
+        _delivered = delivery_on(_socket);  // before its end is under way, too
+    }
     _ended_here = true;
     closing = true;
     if (!gone.abort_requested()) {

@@ -14,6 +14,7 @@
 #include "proxy/command.hh"
 #include "proxy/link_origin.hh"
 #include "proxy/router.hh"
+#include "proxy/unread_replies.hh"
 
 namespace lockkeeper::proxy {
 
@@ -47,7 +48,7 @@ public:
     void cut() override;
     void when_heard(std::function<void()> call) override;
     void took_with_last_words(std::string_view key) override {
-        _taken_last.emplace_back(database, key);
+        _taken_last.push_back({database, std::string(key), shards::start_of_time});
     }
     void give_up(std::string_view why) override;
 
@@ -86,6 +87,7 @@ private:
     ss::future<ss::temporary_buffer<char>> read();
     void note_last_order();
     ss::future<> leave_locks();
+    ss::future<bool> may_not_have_read();
     ss::future<> serve_batch(std::string_view& unread, ss::temporary_buffer<char>& bytes);
     ss::future<> serve_rest(std::string_view& unread, pause why);
     static ss::future<> let_the_next_go();
@@ -138,9 +140,16 @@ private:
     std::optional<ss::future<>> _reading_ahead;
     ss::temporary_buffer<char> _read_ahead;
     std::function<void()> _heard;
-    /// Locks that the last batch may have taken: if the client leaves without another word, it may
-    /// not know that it has them.
-    std::vector<std::pair<uint32_t, std::string>> _taken_last;
+    /// A lock that the last batch has taken, if it was granted since then: if the client leaves
+    /// without another word and without having read the answer, it does not know that it has it.
+    struct lock_taken {
+        uint32_t database;
+        std::string key;
+        shards::instant since;
+    };
+    std::vector<lock_taken> _taken_last;
+    /// Of the answers to that batch, when the connection ended.
+    std::optional<delivery> _delivered;
     ss::semaphore _writing{1};
     bool _waking = false;
     link* _link = nullptr;  ///< while it is one

@@ -91,6 +91,20 @@ struct seen_waits {
     std::vector<wait_edge> edges;  ///< `wait` is an index of `waits`
 };
 
+uint64_t permits_of(const holder_view& holder) {
+    return holder.permits * static_cast<uint64_t>(holder.holds);
+}
+
+/// How many have to come free before it can go on.
+uint64_t permits_missing(const waiter& who, const std::vector<holder_view>& holders) {
+    uint64_t taken = 0;
+    for (const holder_view& each : holders) {
+        taken += permits_of(each);
+    }
+    const uint64_t free = who.of - std::min<uint64_t>(who.of, taken);
+    return who.permits - std::min<uint64_t>(who.permits, free);
+}
+
 /// The waits of `stuck` owners in one line: each waits for the one of them before it, the first for
 /// the holders. Who stands between them holds nothing that matters, and passes the lock on.
 void look_at_line(lock_service& locks, lock_line& line, const owner_set& stuck, seen_waits& seen) {
@@ -110,10 +124,16 @@ void look_at_line(lock_service& locks, lock_line& line, const owner_set& stuck, 
             edge.why = wait_reason::in_front;
             seen.edges.push_back(edge);
         } else {
-            edge.why = each.mode == lock_mode::permits ? wait_reason::one_of : wait_reason::held;
-            for (const holder_view& holder : locks.table().holders(line.key(), read_clock())) {
+            const bool is_permits = each.mode == lock_mode::permits;
+            const auto holders = locks.table().holders(line.key(), read_clock());
+            edge.why = is_permits ? wait_reason::one_of : wait_reason::held;
+            edge.needs = is_permits ? permits_missing(each, holders) : 1;
+            for (const holder_view& holder : holders) {
                 edge.holder = hash_of(locks, holder.owner);
-                seen.edges.push_back(edge);
+                edge.gives = permits_of(holder);
+                if (edge.needs > 0) {
+                    seen.edges.push_back(edge);
+                }
             }
         }
         before = &each;

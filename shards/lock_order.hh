@@ -26,11 +26,18 @@ struct lock_order {
     int32_t priority = 0;
     bool is_parked = false;  ///< the client does not know that it waits
     bool may_own = false;    ///< ... and by the same words renews what it has: no need to wait then
+    bool is_collected = false;  ///< one of several: see grant_request
     order_route route = order_route::here;
     /// By which it is known again, if it has to be sent to another proxy twice.
     std::string number{};
     uint32_t repeated = 0;              ///< how often it was sent before, and no answer came
     std::optional<uint64_t> repeats{};  ///< the fence that it got then
+    /// All of several locks are there: this one has been given already, with that fence.
+    struct confirmation {
+        uint64_t fence = 0;
+        collected_as how = collected_as::fresh;
+    };
+    std::optional<confirmation> confirms{};
 };
 
 /// How it ended.

@@ -246,7 +246,8 @@ grant_request lock_service::request_of(const lock_order& order) const {
             .of = order.of,
             .ttl = order.ttl,
             .is_parked = order.is_parked,
-            .repeats = order.repeats};
+            .repeats = order.repeats,
+            .is_collected = order.is_collected};
 }
 
 /// A lock that its owner takes again, or that somebody joins, may have become longer. It is told of
@@ -287,9 +288,9 @@ ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
         return acquire_with_lease(std::move(order));
     }
     settle(now);
-    const bool may_change = tried || tried.error() == lock_error::starting ||
-                            tried.error() == lock_error::no_fence ||
-                            tried.error() == lock_error::no_lease;
+    const bool may_change =
+        tried || tried.error() == lock_error::starting || tried.error() == lock_error::no_fence ||
+        tried.error() == lock_error::no_lease || tried.error() == lock_error::too_many_holders;
     const bool owns =
         order.may_own && _table.holds(key(order.database, order.key), order.owner, now);
     if (order.wait && may_change && !(tried && tried->granted) && !owns) {
@@ -337,22 +338,60 @@ ss::future<lock_answer> lock_service::acquire_with_lease(lock_order order) {
     }
 }
 
-ss::future<lock_result<std::optional<instant>>> lock_service::extend(
-    uint32_t database, std::string name, std::string owner, std::chrono::milliseconds ttl) {
-    const auto now = read_clock();
-    auto end = _table.extend_hold(key(database, name), owner, ttl, now);
-    std::vector<wanted_lease> wanted;
-    if (_leases != nullptr) {
-        wanted = _leases->take_wanted();
+std::vector<wanted_lease> lock_service::take_wanted() {
+    return _leases != nullptr ? _leases->take_wanted() : std::vector<wanted_lease>();
+}
+
+/// What has become longer is told of when the masters hold it that long.
+ss::future<bool> lock_service::are_covered(std::vector<wanted_lease> wanted) {
+    if (wanted.empty()) {
+        co_return true;
     }
-    settle(now);
-    if (!wanted.empty()) {
-        lease_keeper::kept keep(*_leases);
-        if (co_await _leases->see_to(std::move(wanted), keep) != lease_outcome::ready) {
-            co_return std::unexpected(lock_error::no_lease);
-        }
+    lease_keeper::kept keep(*_leases);
+    co_return co_await _leases->see_to(std::move(wanted), keep) == lease_outcome::ready;
+}
+
+ss::future<lock_result<std::optional<instant>>> lock_service::extend(
+    turn whose, uint32_t database, std::string name, std::string owner,
+    std::chrono::milliseconds ttl) {
+    std::vector<wanted_lease> wanted;
+    auto end = co_await in_turn(whose, [&] {
+        const auto now = read_clock();
+        auto done = _table.extend_hold(key(database, name), owner, ttl, now);
+        wanted = take_wanted();
+        settle(now);
+        return done;
+    });
+    if (!co_await are_covered(std::move(wanted))) {
+        co_return std::unexpected(lock_error::no_lease);
     }
     co_return end;
+}
+
+ss::future<lock_result<std::optional<grant>>> lock_service::confirm(turn whose, lock_order order) {
+    std::vector<wanted_lease> wanted;
+    order.repeats = order.confirms->fence;
+    order.is_collected = false;
+    auto given = co_await in_turn(whose, [&] {
+        const auto now = read_clock();
+        auto done = _table.confirm(request_of(order), order.confirms->how, now);
+        wanted = take_wanted();
+        settle(now);
+        return done;
+    });
+    if (!co_await are_covered(std::move(wanted))) {
+        co_return std::unexpected(lock_error::no_lease);
+    }
+    co_return given;
+}
+
+ss::future<> lock_service::take_back(turn whose, uint32_t database, std::string name,
+                                     std::string owner, uint64_t fence) {
+    co_await in_turn(whose, [&] {
+        const auto now = read_clock();
+        _table.take_back(key(database, name), owner, fence, now);
+        settle(now);
+    });
 }
 
 ss::future<lock_answer> lock_service::wait_for(lock_order order, instant now) {
@@ -365,6 +404,7 @@ ss::future<lock_answer> lock_service::wait_for(lock_order order, instant now) {
     who->ttl = order.ttl;
     who->priority = order.priority;
     who->is_parked = order.is_parked;
+    who->is_collected = order.is_collected;
     if (order.is_parked) {
         const auto name = key(order.database, order.key);
         const auto poller = caller::of(name, order.client, who->owner);

@@ -29,6 +29,9 @@ namespace lockkeeper::shards {
 
 namespace ss = seastar;
 
+/// Whether somebody has the turn of the core that it comes to: see lock_service.
+enum class turn : uint8_t { wait_for_it, have_it };
+
 /// Everything one core knows about its locks: the table, time for it, and the turn.
 ///
 /// Commands run on a core without suspension, so each is atomic by itself. A command over keys of
@@ -93,9 +96,15 @@ public:
     /// Ends the wait of a client, if there is one: of a pop, or for a lock.
     bool cancel_wait(uint64_t client);
     /// LK.EXTEND: the new end, once the masters hold it that long; nothing if not the owner.
-    ss::future<lock_result<std::optional<instant>>> extend(uint32_t database, std::string key,
-                                                           std::string owner,
+    ss::future<lock_result<std::optional<instant>>> extend(turn whose, uint32_t database,
+                                                           std::string key, std::string owner,
                                                            std::chrono::milliseconds ttl);
+    /// One of several locks, now that all of them are there: what it has from now on, once the
+    /// masters hold it that long; nothing if it has been lost.
+    ss::future<lock_result<std::optional<grant>>> confirm(turn whose, lock_order order);
+    /// Gives back one hold of this very grant.
+    ss::future<> take_back(turn whose, uint32_t database, std::string key, std::string owner,
+                           uint64_t fence);
     /// Ends one wait of a client, the one that began then, with an error.
     bool refuse_wait(uint64_t client, instant since, lock_error why);
     /// Marks it as seen in a circle, or not.
@@ -115,6 +124,18 @@ public:
     bool turn_is_free() const { return _turn.available_units() > 0 && _turn.waiters() == 0; }
     ss::future<> take_turn() { return _turn.wait(); }
     void give_turn();
+    /// Does something to the table, at once, when the turn is free. `work` must settle().
+    template <typename Work>
+    ss::futurize_t<std::invoke_result_t<Work&>> in_turn(turn whose, Work work) {
+        if (whose == turn::have_it || turn_is_free()) {
+            return ss::futurize_invoke(work);
+        }
+        return take_turn().then([this, work = std::move(work)]() mutable {
+            auto done = ss::futurize_invoke(work);
+            give_turn();
+            return done;
+        });
+    }
 
     /// Elements were pushed to a list: who waits for them gets them, at once or, while a command
     /// over several cores runs, when it is done. What a transaction pushes and takes away again
@@ -133,6 +154,8 @@ private:
     ss::future<lock_answer> wait_for(lock_order order, instant now);
     ss::future<lock_answer> when_covered(uint32_t database, std::string name, std::string owner,
                                          lock_answer answer);
+    ss::future<bool> are_covered(std::vector<wanted_lease> wanted);
+    std::vector<wanted_lease> take_wanted();
     ss::future<lock_answer> cover(uint32_t database, std::string name, std::string owner,
                                   lock_answer answer);
     ss::future<lock_answer> acquire_with_lease(lock_order order);

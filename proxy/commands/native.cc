@@ -9,6 +9,7 @@
 #include "proxy/forwarder.hh"
 #include "proxy/lock_orders.hh"
 #include "proxy/lock_wait.hh"
+#include "proxy/router.hh"
 #include "proxy/services.hh"
 
 /// The native verbs: locks with owners, queues and fences, for any client that can send a command.
@@ -52,6 +53,21 @@ bool is_late(const client& who, const lock_order& order) {
                                         order.number, shards::read_clock()) > order.repeated;
 }
 
+/// One of several locks, of which the proxy of this client has all now.
+ss::future<> confirm_for_proxy(client& who, lock_order order) {
+    const auto given = co_await who.all.locks.invoke_on(
+        who.all.locks.local().core_of(order.key), [order](shards::lock_service& locks) mutable {
+            return locks.confirm(turn::wait_for_it, std::move(order));
+        });
+    if (!given) {
+        reply_lock_error(who.reply, given.error());
+    } else if (*given) {
+        reply_grant(who.reply, **given, shards::read_clock());
+    } else {
+        who.reply.null_array();
+    }
+}
+
 ss::future<> acquire(client& who, owned_request args) {
     const auto views = args.views();
     auto order = read_acquire(who, request{views});
@@ -59,6 +75,9 @@ ss::future<> acquire(client& who, owned_request args) {
         co_return;
     }
     who.lives_with_locks = who.lives_with_locks || !order->ttl;
+    if (order->confirms) {
+        co_return co_await confirm_for_proxy(who, std::move(*order));
+    }
     if (who.holds_turns) {
         order->wait.reset();  // nothing waits within a transaction
     }
@@ -99,8 +118,9 @@ ss::future<> extend(client& who, owned_request args) {
     }
     const auto until = co_await who.all.locks.invoke_on(
         who.all.locks.local().core_of(args[1]),
-        [ttl = *ttl, database = who.database, args](shards::lock_service& locks) {
-            return locks.extend(database, std::string(args[1]), std::string(args[2]), ttl);
+        [ttl = *ttl, database = who.database, args,
+         whose = who.holds_turns ? turn::have_it : turn::wait_for_it](shards::lock_service& locks) {
+            return locks.extend(whose, database, std::string(args[1]), std::string(args[2]), ttl);
         });
     if (!until) {
         reply_lock_error(who.reply, until.error());
@@ -155,15 +175,15 @@ std::optional<several> read_several(client& who, const owned_request& args) {
 
 /// One client's way to several locks: one after the other in the order of their names, which is the
 /// same for everybody, so that no two of them wait for each other. While it collects them they live
-/// by the connection; when it has all, they get their time.
+/// by the connection, and what the owner had before stays as it was; when it has all, they get
+/// their time. If one has been lost by then, it has none.
 class collector {
 public:
     collector(client& who, several wanted, lock_order options)
         : _who(who),
           _wanted(std::move(wanted)),
           _options(std::move(options)),
-          _grants(_wanted.keys.size()),
-          _homes(_wanted.keys.size()) {}
+          _all(_wanted.keys.size()) {}
 
     ss::future<> run() {
         std::vector<size_t> order(_wanted.keys.size());
@@ -172,9 +192,8 @@ public:
         const auto start = shards::read_clock();
         _who.lives_with_locks = true;
         for (const size_t i : order) {
-            auto one = _options;
-            one.key = _wanted.keys[i];
-            one.owner = _wanted.owner;
+            auto one = order_of(i);
+            one.is_collected = true;
             one.ttl.reset();
             if (one.wait && one.wait->count() > 0) {
                 const auto waited = std::chrono::floor<milliseconds>(shards::read_clock() - start);
@@ -186,103 +205,159 @@ public:
                 reply_answer(_who, answer);
                 co_return;
             }
-            _grants[i] = answer.given;
-            _homes[i] = answer.home;
+            _all[i] = {.given = answer.given, .home = answer.home};
+            if (_all[i].is_fresh()) {
+                note_conversation(_all[i]);
+            }
             _taken.push_back(i);
         }
-        if (_options.ttl && !co_await set_ttls()) {
+        auto answer = co_await confirm_all();
+        if (answer.how == lock_answer::end::granted && ends() <= shards::read_clock()) {
+            answer = {};
+        }
+        if (answer.how != lock_answer::end::granted) {
             co_await give_back();
-            _who.reply.null_array();
+            reply_answer(_who, answer);
             co_return;
         }
         reply();
     }
 
 private:
-    /// Does something to one of our keys, on its core.
+    struct taken {
+        shards::grant given{};
+        std::string home{};                      ///< the proxy that has given it; empty: ours
+        std::optional<uint64_t> conversation{};  ///< if it lives by one there
+
+        bool is_fresh() const { return given.holds == 1; }
+    };
+
+    lock_order order_of(size_t i) const {
+        auto one = _options;
+        one.key = _wanted.keys[i];
+        one.owner = _wanted.owner;
+        return one;
+    }
+
+    void note_conversation(taken& one) {
+        if (!one.home.empty()) {
+            one.conversation = _who.homes().conversation_with(one.home);
+        }
+    }
+
     template <typename Work>
-    auto on_key(size_t i, Work work) {
+    auto on_core_of(size_t i, Work work) {
         return _who.all.locks.invoke_on(_who.all.locks.local().core_of(_wanted.keys[i]),
-                                        [work, database = _who.database, name = _wanted.keys[i],
-                                         owner = _wanted.owner](shards::lock_service& locks) {
-                                            const auto now = shards::read_clock();
-                                            auto done = work(locks, locks.key(database, name),
-                                                             std::string_view(owner), now);
-                                            locks.settle(now);
-                                            return done;
-                                        });
+                                        std::move(work));
     }
 
-    /// The same at the proxy that has given it. Its number, if it gave one.
-    ss::future<std::optional<int64_t>> ask_home(size_t i, std::string_view verb,
-                                                std::optional<int64_t> argument) {
-        const std::string number = std::to_string(argument.value_or(0));
-        std::vector<std::string_view> words{verb, _wanted.keys[i], _wanted.owner};
-        if (argument) {
-            words.push_back(number);
+    turn whose_turn() const { return _who.holds_turns ? turn::have_it : turn::wait_for_it; }
+
+    /// As far as that is known without asking another proxy.
+    ss::future<bool> is_there(size_t i) {
+        const taken& one = _all[i];
+        if (!one.home.empty()) {
+            // It ends with the conversation that it lives by, even if another one has begun.
+            const uint64_t present = _who.homes().conversation_with(one.home);
+            return ss::make_ready_future<bool>(!one.conversation ||
+                                               (present != 0 && present == *one.conversation));
         }
-        const auto result = co_await _who.homes().call(_homes[i], request{words});
-        co_return result ? result->as_integer() : std::nullopt;
+        return on_core_of(i,
+                          [database = _who.database, key = _wanted.keys[i], owner = _wanted.owner,
+                           fence = one.given.fence](shards::lock_service& locks) {
+                              return locks.table().holds(locks.key(database, key), owner, fence,
+                                                         shards::read_clock());
+                          });
     }
 
-    ss::future<bool> set_ttls() {
+    ss::future<lock_answer> confirm(size_t i) {
+        auto order = order_of(i);
+        order.confirms = {.fence = _all[i].given.fence,
+                          .how = _all[i].is_fresh() ? shards::collected_as::fresh
+                                                    : shards::collected_as::held_before};
+        if (!_all[i].home.empty()) {
+            order.wait.reset();
+            co_return co_await confirm_at_home(_who, _all[i].home, std::move(order));
+        }
+        const auto given = co_await on_core_of(i, [whose = whose_turn(), order = std::move(order)](
+                                                      shards::lock_service& locks) mutable {
+            return locks.confirm(whose, std::move(order));
+        });
+        if (!given) {
+            co_return lock_answer{.how = lock_answer::end::failed, .error = given.error()};
+        }
+        co_return *given ? lock_answer{.how = lock_answer::end::granted, .given = **given}
+                         : lock_answer{};
+    }
+
+    /// First all are looked at and the fresh ones confirmed, so that what the owner had before is
+    /// hardly ever made longer for nothing.
+    ss::future<lock_answer> confirm_all() {
         for (const size_t i : _taken) {
-            if (!_homes[i].empty()) {
-                // It counts from when the home was asked: the answer may have been long on its way.
-                const auto asked = shards::read_clock();
-                const auto left = co_await ask_home(i, "LK.EXTEND", _options.ttl->count());
-                if (!left) {
-                    co_return false;
-                }
-                _grants[i].until = asked + milliseconds(*left);
-                continue;
+            if (!co_await is_there(i)) {
+                co_return lock_answer{};
             }
-            const auto until = co_await on_key(
-                i, [ttl = *_options.ttl](auto& locks, auto key, auto owner, auto now) {
-                    return locks.table().extend_hold(key, owner, ttl, now);
-                });
-            if (!until || !*until) {
-                co_return false;  // one of them has been taken from us meanwhile
-            }
-            _grants[i].until = **until;
         }
-        co_return true;
+        for (const bool fresh_ones : {true, false}) {
+            for (const size_t i : _taken) {
+                if (_all[i].is_fresh() != fresh_ones) {
+                    continue;
+                }
+                auto answer = co_await confirm(i);
+                if (answer.how != lock_answer::end::granted) {
+                    co_return answer;
+                }
+                _all[i].given.until = answer.given.until;
+                if (!_options.ttl) {
+                    note_conversation(_all[i]);
+                }
+            }
+        }
+        for (const size_t i : _taken) {
+            if (!_options.ttl && !co_await is_there(i)) {
+                co_return lock_answer{};  // its link broke while others were asked
+            }
+        }
+        co_return lock_answer{.how = lock_answer::end::granted};
     }
 
     ss::future<> give_back() {
         for (const size_t i : _taken) {
-            if (!_homes[i].empty()) {
-                co_await ask_home(i, "LK.RELEASE", std::nullopt);
+            if (!_all[i].home.empty()) {
+                const std::string_view words[] = {"LK.RELEASE", _wanted.keys[i], _wanted.owner};
+                co_await _who.homes().call(_all[i].home, request{words}).discard_result();
                 continue;
             }
-            co_await on_key(i, [](auto& locks, auto key, auto owner, auto now) {
-                return locks.table().release_hold(key, owner, now);
+            co_await on_core_of(i, [whose = whose_turn(), database = _who.database,
+                                    key = _wanted.keys[i], owner = _wanted.owner,
+                                    fence = _all[i].given.fence](shards::lock_service& locks) {
+                return locks.take_back(whose, database, key, owner, fence);
             });
         }
         _taken.clear();
     }
 
+    /// Of the one that ends first.
+    shards::instant ends() const {
+        return std::ranges::min_element(_all, {}, [](const taken& one) { return one.given.until; })
+            ->given.until;
+    }
+
     /// [[fence, ...], ttl], in the order of the request.
     void reply() {
-        const auto now = shards::read_clock();
-        shards::instant until = shards::end_of_time;
-        for (const shards::grant& each : _grants) {
-            until = std::min(until, each.until);
-        }
         _who.reply.array(2);
-        _who.reply.array(_grants.size());
-        for (const shards::grant& each : _grants) {
-            _who.reply.integer(static_cast<int64_t>(each.fence));
+        _who.reply.array(_all.size());
+        for (const taken& each : _all) {
+            _who.reply.integer(static_cast<int64_t>(each.given.fence));
         }
-        _who.reply.integer(told_ttl(until, now));
+        _who.reply.integer(told_ttl(ends(), shards::read_clock()));
     }
 
     client& _who;
     several _wanted;
     lock_order _options;
-    std::vector<shards::grant> _grants;
-    std::vector<std::string> _homes;  ///< the proxy that has given it; empty: ours
-    std::vector<size_t> _taken;
+    std::vector<taken> _all;
+    std::vector<size_t> _taken;  ///< which of them are ours
 };
 
 ss::future<> acquire_all(client& who, owned_request args) {
@@ -341,11 +416,15 @@ ss::future<> release_all(client& who, owned_request args) {
         }
         const auto left = co_await who.all.locks.invoke_on(
             who.all.locks.local().core_of(name),
-            [name, owner = wanted->owner, database = who.database](shards::lock_service& locks) {
-                const auto now = shards::read_clock();
-                auto holds = locks.table().release_hold(locks.key(database, name), owner, now);
-                locks.settle(now);
-                return holds;
+            [name, owner = wanted->owner, database = who.database,
+             whose =
+                 who.holds_turns ? turn::have_it : turn::wait_for_it](shards::lock_service& locks) {
+                return locks.in_turn(whose, [&locks, name, owner, database] {
+                    const auto now = shards::read_clock();
+                    auto holds = locks.table().release_hold(locks.key(database, name), owner, now);
+                    locks.settle(now);
+                    return holds;
+                });
             });
         released += left && *left ? 1 : 0;
     }

@@ -2,9 +2,13 @@
 
 namespace lockkeeper::shards {
 
-void bound_grants::add(uint64_t client, lock_entry& entry, std::chrono::milliseconds after) {
-    _by_client.insert_or_assign(place_of(client, entry), after);
+void bound_grants::add(uint64_t client, lock_entry& entry, terms what) {
+    _by_client.insert_or_assign(place_of(client, entry), what);
     entry.set(lock_entry::bound);
+}
+
+void bound_grants::promise(uint64_t client, lock_entry& entry, instant until) {
+    _by_client.at(place_of(client, entry)).not_before = until;
 }
 
 bool bound_grants::remove(uint64_t client, lock_entry& entry) {

@@ -14,16 +14,23 @@ namespace lockkeeper::shards {
 /// Which locks live by which connections. An entry that is in here bears the mark `bound`.
 class bound_grants {
 public:
-    /// `after`: how long the lock goes on when the connection has ended. If it throws, nothing has
-    /// changed.
-    void add(uint64_t client, lock_entry& entry, std::chrono::milliseconds after);
+    struct terms {
+        /// How long the lock goes on when the connection has ended,
+        std::chrono::milliseconds after{};
+        /// but not less than until then: that was told with a TTL, maybe over another connection.
+        instant not_before = start_of_time;
+    };
+    /// If it throws, nothing has changed.
+    void add(uint64_t client, lock_entry& entry, terms what);
+    /// A later end was told. It must be there.
+    void promise(uint64_t client, lock_entry& entry, instant until);
     /// False if it was not there.
     bool remove(uint64_t client, lock_entry& entry);
     void remove_database(uint32_t database);
 
     struct item {
         lock_entry* entry;
-        std::chrono::milliseconds after;
+        terms what;
     };
     /// Takes one of a client's out, until there is none. Needs no memory: a connection may end when
     /// there is none left.
@@ -32,15 +39,15 @@ public:
     bool contains(uint64_t client, lock_entry& entry) const {
         return _by_client.contains(place_of(client, entry));
     }
-    /// How long it goes on after its connection; nothing if it is not bound to that.
-    std::optional<std::chrono::milliseconds> grace_of(uint64_t client, lock_entry& entry) const {
+    /// Nothing if it is not bound to that connection.
+    std::optional<terms> terms_of(uint64_t client, lock_entry& entry) const {
         const auto known = _by_client.find(place_of(client, entry));
         return known == _by_client.end() ? std::nullopt : std::optional(known->second);
     }
     size_t size() const { return _by_client.size(); }
     template <typename Visit>
     void for_each(Visit visit) const {
-        for (const auto& [place, after] : _by_client) {
+        for (const auto& [place, what] : _by_client) {
             visit(place.client, *place.entry);
         }
     }
@@ -60,7 +67,7 @@ private:
         return {client, entry.hash(), entry.database(), &entry};
     }
 
-    std::map<place, std::chrono::milliseconds> _by_client;
+    std::map<place, terms> _by_client;
 };
 
 }  // namespace lockkeeper::shards

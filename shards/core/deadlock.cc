@@ -108,7 +108,7 @@ public:
     }
 
     std::vector<deadlock> find() {
-        _is_loose.resize(_waits.size());
+        _is_loose.resize(_edges.size());
         for (int look = 0; look < looks_max; ++look) {
             if (!take_out_who_can_go_on()) {
                 return {};
@@ -136,21 +136,23 @@ private:
 
     bool is_one_of(index edge) const { return _edges[edge].why == wait_reason::one_of; }
 
-    /// How many things have to happen before a wait ends. Of permits one is enough; `has_one` says
-    /// whether that one is there.
-    uint32_t conditions_of(const one_wait& wait, bool& has_one) const {
+    /// How many things have to happen before a wait ends. That there are enough permits is one;
+    /// `missing` says how many there are not.
+    uint32_t conditions_of(const one_wait& wait, uint64_t& missing) const {
         uint32_t all = 0;
-        bool needs_one = false;
+        uint64_t given = 0;
+        uint64_t needed = 0;
         for (index edge = wait.first_edge; edge < wait.last_edge; ++edge) {
-            const bool is_free = _target[edge] == none;
+            const bool is_free = _target[edge] == none || _is_loose[edge];
             if (is_one_of(edge)) {
-                needs_one = true;
-                has_one |= is_free;
+                needed = _edges[edge].needs;
+                given += is_free ? _edges[edge].gives : 0;
             } else {
                 all += is_free ? 0 : 1;
             }
         }
-        return all + (needs_one && !has_one ? 1 : 0);
+        missing = needed - std::min(needed, given);
+        return all + (missing > 0 ? 1 : 0);
     }
 
     /// Whether anybody is left.
@@ -158,11 +160,9 @@ private:
         const groups towards(_owners.size(), _edges.size(), [this](index e) { return _target[e]; });
         std::vector<uint32_t> conditions(_waits.size());
         std::vector<uint32_t> waits_left(_owners.size());
-        std::vector<bool> has_one = _is_loose;
+        std::vector<uint64_t> missing(_waits.size());
         for (index wait = 0; wait < _waits.size(); ++wait) {
-            bool has = has_one[wait];
-            conditions[wait] = conditions_of(_waits[wait], has);
-            has_one[wait] = has;
+            conditions[wait] = conditions_of(_waits[wait], missing[wait]);
             waits_left[_waits[wait].owner] += conditions[wait] > 0 ? 1 : 0;
         }
         std::vector<index> free;
@@ -177,10 +177,13 @@ private:
             for (const index edge : towards[owner]) {
                 const index wait = _wait_of[edge];
                 if (is_one_of(edge)) {
-                    if (has_one[wait]) {
+                    if (missing[wait] == 0 || _is_loose[edge]) {
                         continue;
                     }
-                    has_one[wait] = true;
+                    missing[wait] -= std::min(missing[wait], _edges[edge].gives);
+                    if (missing[wait] > 0) {
+                        continue;
+                    }
                 }
                 if (--conditions[wait] == 0 && --waits_left[_waits[wait].owner] == 0) {
                     free.push_back(_waits[wait].owner);
@@ -201,7 +204,8 @@ private:
         for (index edge = 0; edge < _edges.size(); ++edge) {
             const index wait = _wait_of[edge];
             _is_stuck_edge[edge] = conditions[wait] > 0 && _target[edge] != none &&
-                                   _is_stuck[_target[edge]] && !(is_one_of(edge) && has_one[wait]);
+                                   _is_stuck[_target[edge]] && !_is_loose[edge] &&
+                                   !(is_one_of(edge) && missing[wait] == 0);
         }
         return true;
     }
@@ -265,7 +269,7 @@ private:
         bool any = false;
         for (index edge = 0; edge < _edges.size(); ++edge) {
             if (_is_stuck_edge[edge] && is_one_of(edge) && !is_inside(edge)) {
-                _is_loose[_wait_of[edge]] = true;
+                _is_loose[edge] = true;
                 any = true;
             }
         }
@@ -341,7 +345,7 @@ private:
     std::vector<one_wait> _waits;
     std::vector<index> _wait_of;       ///< by edge
     std::vector<index> _target;        ///< by edge: the owner it leads to; none if that can go on
-    std::vector<bool> _is_loose;       ///< by wait: as if one of the permits were to be had
+    std::vector<bool> _is_loose;       ///< by edge: as if its permits were to be had
     std::vector<bool> _is_stuck;       ///< by owner
     std::vector<bool> _is_stuck_edge;  ///< by edge: it leads from a stuck wait to a stuck owner
     std::vector<index> _tangle;        ///< by owner

@@ -11,7 +11,7 @@ namespace lockkeeper::shards {
 /// Why somebody who waits cannot go on.
 enum class wait_reason : uint8_t {
     held,      ///< the other holds what it waits for; all who do have to let go
-    one_of,    ///< the other is one of several holders, one of whom has to let go: permits
+    one_of,    ///< the other is one of several holders, enough of whom have to let go: permits
     in_front,  ///< the other is directly before it in the queue
 };
 
@@ -24,6 +24,9 @@ struct wait_edge {
     wait_reason why = wait_reason::held;
     instant since{};    ///< when the wait began
     uint64_t wait = 0;  ///< which wait it is, in the caller's terms
+    // Of `one_of`.
+    uint64_t gives = 1;  ///< permits that the other has
+    uint64_t needs = 1;  ///< permits that have to come free; the same in all edges of a wait
 };
 
 /// Owners that wait for each other in a circle. None of them will ever go on by itself.

@@ -105,6 +105,7 @@ std::optional<std::string> due_heap<Node>::verify() const {
     return std::nullopt;
 }
 
+template class due_heap<holder_list>;
 template class due_heap<lease_record>;
 template class due_heap<lock_entry>;
 template class due_heap<lock_line>;

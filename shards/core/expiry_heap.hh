@@ -54,6 +54,7 @@ private:
     chunked_array<slot> _slots;
 };
 
+class holder_list;
 class lock_entry;
 using expiry_heap = due_heap<lock_entry>;
 

@@ -38,6 +38,13 @@ public:
     lock_result<grant_outcome> take(const grant_request& request, instant now);
     /// Whether this owner holds it, in whatever mode.
     bool holds(const lock_key& key, std::string_view owner, instant now);
+    /// And by the grant with this fence.
+    bool holds(const lock_key& key, std::string_view owner, uint64_t fence, instant now);
+    /// All of several locks are there, and this is one of them, by the fence that `repeats` says:
+    /// from now on it has its TTL, or lives by this connection. What its owner had before keeps a
+    /// later end. Nothing if it has been lost meanwhile.
+    lock_result<std::optional<grant>> confirm(const grant_request& request, collected_as how,
+                                              instant now);
 
     /// Holds left; nothing if not the owner.
     lock_result<std::optional<int64_t>> release(const lock_key& key, std::string_view owner,
@@ -71,6 +78,12 @@ public:
     bool prune(lock_entry& entry, instant now);
     /// When the next holder of this entry ends.
     static std::optional<instant> next_end(lock_entry& entry);
+    /// Up to so many locks of several holders, of which one has ended before the others: it is
+    /// told, and leaves.
+    size_t prune_due(instant now, size_t budget);
+    std::optional<instant> next_pruning() const {
+        return _ends.empty() ? std::nullopt : std::optional(_ends.top().expiry);
+    }
 
     // For the watcher of the keyspace.
     void leaving(lock_entry& entry, entry_watcher::reason why, instant now);
@@ -95,15 +108,18 @@ private:
     lock_result<grant_outcome> join(lock_entry& entry, const grant_request& request, instant now);
     instant end_of(const grant_request& request, instant now) const;
     void attach(lock_entry& entry, const grant_request& request, instant now);
-    void leave_behind(lock_entry& entry, uint64_t client, instant until, instant now);
+    void leave_behind(const bound_grants::item& what, uint64_t client, instant until, instant now);
     void settle_expiry(lock_entry& entry, instant now);
+    void note_first_end(lock_entry& entry);
     instant promised_end(lock_entry& entry, instant now) const;
+    bool lives_by_connection(lock_entry& entry) const;
     void unbind(lock_entry& entry, uint64_t client);
     void lose(lock_entry& entry, std::string_view owner, uint64_t fence, uint64_t client);
 
     keyspace& _keys;
     const policy_book& _policies;
     bound_grants _bound;
+    due_heap<holder_list> _ends;
     std::vector<lost_grant> _lost;
 };
 

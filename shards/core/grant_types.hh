@@ -37,6 +37,15 @@ struct grant_request {
     bool is_parked = false;
     /// The same request was granted before, with this fence, and its owner does not know.
     std::optional<uint64_t> repeats{};
+    /// One of several that are taken together: what its owner has already stays as it is, but for
+    /// one hold more, until all of them are there.
+    bool is_collected = false;
+};
+
+/// How one of several locks came to its owner.
+enum class collected_as : uint8_t {
+    fresh,        ///< nobody had it, and it lives by the connection for the time being
+    held_before,  ///< by the same owner
 };
 
 /// What an owner has been told.
@@ -55,7 +64,7 @@ struct grant_outcome {
 
 /// An owner that holds a lock, for those who look at it.
 struct holder_view {
-    std::string_view owner;
+    std::string_view owner{};
     lock_mode mode = lock_mode::exclusive;
     uint64_t fence = 0;
     std::optional<instant> until{};

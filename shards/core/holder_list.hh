@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "shards/core/clock.hh"
+#include "shards/core/expiry_heap.hh"
 #include "shards/core/grant_types.hh"
 #include "shards/core/planted.hh"
 
 namespace lockkeeper::shards {
+
+class lock_entry;
 
 /// The owners of a lock that several may hold: shared, or with permits. Each ends by itself.
 class holder_list {
@@ -20,6 +23,7 @@ public:
         uint64_t fence = 0;
         uint64_t client = 0;
         instant until = end_of_time;
+        instant not_before = start_of_time;  ///< if bound: see bound_grants
         instant since{};
         int64_t holds = 1;
         uint32_t permits = 1;  ///< of each hold
@@ -54,6 +58,11 @@ public:
 
     /// What it takes beside itself, about.
     size_t heap_bytes() const;
+
+    // When somebody ends before the others; belongs to the grant_book.
+    lock_entry* entry = nullptr;
+    instant expiry{};
+    uint32_t heap_index = not_in_heap;
 
 private:
     lock_mode _mode;

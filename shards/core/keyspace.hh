@@ -30,8 +30,8 @@ struct lock_table_options {
     size_t key_bytes_max = 8 * 1024;
     /// Keys of all databases of one core.
     size_t keys_max = 4'000'000;
-    /// Fields of one hash, elements of one list: they are searched one after the other, and the
-    /// fields of a hash lie in one block that should stay within 128 KiB.
+    /// Fields of one hash, elements of one list, owners of one lock: they are searched one after
+    /// the other, and the fields of a hash lie in one block that should stay within 128 KiB.
     size_t members_max = 2'048;
     /// Fences begin above `fence_floor` and stop at `fence_ceiling` until that is raised.
     uint64_t fence_floor = 0;
@@ -52,6 +52,8 @@ public:
 
     /// The entry is whole; it is gone when this returns. Must not change the keyspace.
     virtual void leaving(lock_entry& entry, reason why, instant now) = 0;
+    /// One of several holders has gone without a release, and the entry bears the mark `delays`.
+    virtual void holder_expired(lock_entry& entry, instant now) = 0;
     /// The end of an entry that somebody is in line for has changed.
     virtual void rescheduled(lock_entry& entry, instant now) = 0;
     /// All entries of a database are about to go at once. Those that bear a mark are told of one by
@@ -93,6 +95,7 @@ public:
     const lock_table_options& options() const { return _options; }
     fence_counter& fences() { return _fences; }
     void watch_with(entry_watcher& who) { _watcher = &who; }
+    entry_watcher* watcher() { return _watcher; }
     /// From now on keys need leases, but for signal lists.
     void lease_from(lease_source& source) { _leases = &source; }
     lease_source* leases() const { return _leases; }

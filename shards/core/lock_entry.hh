@@ -34,7 +34,7 @@ public:
         native = 1 << 1,    ///< taken by a native verb: its owner is told when it is lost
         bound = 1 << 2,     ///< lives as long as its client's connection, or is renewed by it
         delays = 1 << 3,    ///< its policy has a lock-delay
-        orphaned = 1 << 4,  ///< its client left at once: its owner may not know that it won
+        orphaned = 1 << 4,  ///< its client has left, perhaps without having read that it won
         leased = 1 << 5,    ///< the masters hold it for us
     };
 
@@ -69,6 +69,10 @@ public:
         return std::chrono::nanoseconds((ticks & all_bits) << tick_bits);
     }
     instant granted_at(instant now) const { return now - held_for(now); }
+    /// As far as that can be told.
+    bool was_granted_since(instant when, instant now) const {
+        return granted_at(now) + 2 * std::chrono::nanoseconds(uint64_t{1} << tick_bits) >= when;
+    }
     void set_granted_at(instant now) {
         since = static_cast<uint32_t>(ticks_of(now));
         since_high = static_cast<uint8_t>(ticks_of(now) >> 32);

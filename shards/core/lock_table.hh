@@ -89,6 +89,13 @@ public:
                                                     std::chrono::milliseconds ttl, instant now) {
         return _grants.extend(key, owner, ttl, now);
     }
+    bool holds(const lock_key& key, std::string_view owner, uint64_t fence, instant now) {
+        return _grants.holds(key, owner, fence, now);
+    }
+    lock_result<std::optional<grant>> confirm(const grant_request& request, collected_as how,
+                                              instant now) {
+        return _grants.confirm(request, how, now);
+    }
     bool break_lock(const lock_key& key, instant now) { return _grants.break_lock(key, now); }
     std::vector<holder_view> holders(const lock_key& key, instant now) {
         return _grants.holders(key, now);
@@ -124,9 +131,9 @@ public:
     }
     /// Who waits for this key sleeps until its release is told: it is kept for nobody who polls.
     void announced(const lock_key& key) { _room.announced(key); }
-    /// The client that took this key left without another word: its owner may come again and
-    /// repeat its SET NX.
-    void orphan(const lock_key& key, uint64_t client, instant now);
+    /// The client that took this key since then left without another word, and has perhaps not read
+    /// that it has it: its owner may come again and repeat its SET NX.
+    void orphan(const lock_key& key, uint64_t client, instant since, instant now);
     /// A connection has ended; what it held alive goes on for its grace, and not less than
     /// `at_least`.
     void client_left(uint64_t client, instant now,
@@ -217,9 +224,10 @@ public:
     size_t flush(uint32_t database) { return _keys.flush(database); }
 
     /// When expire_due has something to do; in the past while flushed memory waits to be freed.
-    std::optional<instant> next_expiry() const { return _keys.next_expiry(); }
-    /// Removes up to `budget` entries that have expired or were flushed.
-    expire_progress expire_due(instant now, size_t budget) { return _keys.expire_due(now, budget); }
+    std::optional<instant> next_expiry() const;
+    /// Removes up to `budget` entries that have expired or were flushed, and as many holders that
+    /// have ended before others of their lock.
+    expire_progress expire_due(instant now, size_t budget);
 
     table_stats stats() const { return _keys.stats(); }
     /// For tests: walks everything and says what is broken, or nothing.
@@ -240,6 +248,8 @@ private:
     /// A plain lock has been taken by a command of Redis.
     void taken(lock_entry& entry, const lock_key& key, std::string_view value, uint64_t client,
                expiry_change expiry, instant now);
+    /// Whether its unclean end delays the next one.
+    void note_delay(lock_entry& entry);
     void note_late_release(const remove_if_request& request, instant now);
     bool is_resent(const lock_entry& entry, const set_request& request) const;
     void taken_again(lock_entry& entry, const set_request& request, instant now);

@@ -42,12 +42,17 @@ instant lock_table::open_again(const lock_key& key, instant now) {
 lock_result<grant_outcome> lock_table::take(const grant_request& request, if_refused then,
                                             instant now) {
     lock_entry* entry = _keys.find(request.key, now);
+    if (entry != nullptr && entry->holders() != nullptr && _grants.prune(*entry, now)) {
+        entry = nullptr;
+    }
     const bool must_queue =
         entry == nullptr
             ? !may_take(request.key, request.client, request.owner, now)
-            : _room.has_queue(request.key) &&
-                  (request.is_parked || !_grants.holds(request.key, request.owner, now)) &&
-                  !(request.mode == lock_mode::shared && planted(fault::reader_overtakes_writer));
+            : _room.lines() > 0 &&
+                  ((_room.has_queue(request.key) && !(request.mode == lock_mode::shared &&
+                                                      planted(fault::reader_overtakes_writer))) ||
+                   (entry->holders() != nullptr && _room.is_closed(request.key, now))) &&
+                  (request.is_parked || !_grants.holds(request.key, request.owner, now));
     grant_outcome outcome;
     if (must_queue) {
         entry = _keys.find(request.key, now);
@@ -83,17 +88,45 @@ lock_result<std::optional<int64_t>> lock_table::release_hold(const lock_key& key
 }
 
 std::optional<uint64_t> lock_table::fence_of(const lock_key& key, instant now) {
-    const lock_entry* const entry = _keys.find(key, now);
-    return entry != nullptr ? std::optional(entry->fence) : std::nullopt;
+    lock_entry* const entry = _keys.find(key, now);
+    if (entry == nullptr) {
+        return std::nullopt;
+    }
+    const holder_list* const holders = entry->holders();
+    if (holders == nullptr) {
+        return entry->fence;
+    }
+    // The newest one may have left.
+    uint64_t highest = 0;
+    for (const holder_list::holder& each : holders->all()) {
+        highest = std::max(highest, each.until > now ? each.fence : 0);
+    }
+    return highest;
+}
+
+void lock_table::note_delay(lock_entry& entry) {
+    if (_policies.any_delays() &&
+        _policies.of(entry.name()).lock_delay > std::chrono::milliseconds::zero()) {
+        entry.set(lock_entry::delays);
+    }
+}
+
+std::optional<instant> lock_table::next_expiry() const {
+    const auto entry = _keys.next_expiry();
+    const auto holder = _grants.next_pruning();
+    return entry && holder ? std::min(entry, holder) : entry ? entry : holder;
+}
+
+expire_progress lock_table::expire_due(instant now, size_t budget) {
+    auto progress = _keys.expire_due(now, budget);
+    progress.more = _grants.prune_due(now, budget) == budget || progress.more;
+    return progress;
 }
 
 void lock_table::taken(lock_entry& entry, const lock_key& key, std::string_view value,
                        uint64_t client, expiry_change expiry, instant now) {
     entry.client = client;
-    if (_policies.any_delays() &&
-        _policies.of(key.name).lock_delay > std::chrono::milliseconds::zero()) {
-        entry.set(lock_entry::delays);
-    }
+    note_delay(entry);
     try {
         keep_alive_by_policy(entry, expiry, now);
     } catch (...) {
@@ -121,6 +154,7 @@ void lock_table::taken_again(lock_entry& entry, const set_request& request, inst
     _keys.reserve_expiry(entry, request.expiry);
     _grants.move_to(entry, request.client);
     entry.clear(lock_entry::orphaned);
+    entry.set_granted_at(now);  // this answer may get lost as well
     _keys.change_expiry(entry, request.expiry, now);
     lock_entry* const still = _keys.find(key, now);
     if (still == nullptr) {
@@ -138,10 +172,10 @@ bool lock_table::is_resent(const lock_entry& entry, const set_request& request) 
            text != nullptr && *text == request.value && request.client != entry.client;
 }
 
-void lock_table::orphan(const lock_key& key, uint64_t client, instant now) {
+void lock_table::orphan(const lock_key& key, uint64_t client, instant since, instant now) {
     lock_entry* const entry = _keys.find(key, now);
     if (entry != nullptr && entry->text() != nullptr && entry->client == client &&
-        entry->held_for(now) < std::chrono::seconds(10)) {
+        entry->was_granted_since(since, now) && entry->held_for(now) < std::chrono::seconds(10)) {
         entry->set(lock_entry::orphaned);
     }
 }

@@ -26,8 +26,11 @@ lock_result<acquire_outcome> lock_table::acquire(const reentrant_request& reques
         if (!created) {
             return std::unexpected(created.error());
         }
-        if (*created != nullptr && _room.lines() > 0) {
-            _room.took(request.key, caller::of(request.key, 0, request.owner), **created);
+        if (*created != nullptr) {
+            note_delay(**created);
+            if (_room.lines() > 0) {
+                _room.took(request.key, caller::of(request.key, 0, request.owner), **created);
+            }
         }
         return acquire_outcome{.won = true, .holds = 1};
     }
@@ -116,6 +119,7 @@ lock_result<bool> lock_table::hash_set(const lock_key& key, hash_field field, in
         if (!created) {
             return std::unexpected(created.error());
         }
+        note_delay(**created);
         return true;
     }
     field_map* const fields = entry->fields();

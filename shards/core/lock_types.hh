@@ -35,6 +35,7 @@ enum class lock_error : uint8_t {
     not_an_integer,    ///< an increment of something that is not a decimal 64-bit integer
     overflow,          ///< an increment beyond 64 bits
     too_many_holds,    ///< one more hold of the same owner than can be counted
+    too_many_holders,  ///< as many owners as members_max share the lock; one may go
     too_many_waiters,  ///< in the queue of this key, or of this core
     other_lock_type,   ///< exclusive or shared asked of a semaphore, or the reverse
     other_permits,     ///< another number of permits than those of the lock or of the owner's holds

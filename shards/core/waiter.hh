@@ -39,6 +39,7 @@ struct waiter : boost::intrusive::list_base_hook<> {
     instant deadline = end_of_time;
     /// A try that is held back, and not a client that knows that it waits.
     bool is_parked = false;
+    bool is_collected = false;  ///< see grant_request
 
     // How it goes.
     state how = state::idle;

@@ -36,7 +36,8 @@ grant_request request_of(const waiter& who, const lock_key& key) {
             .permits = who.permits,
             .of = who.of,
             .ttl = who.ttl,
-            .is_parked = who.is_parked};
+            .is_parked = who.is_parked,
+            .is_collected = who.is_collected};
 }
 
 }  // namespace
@@ -223,6 +224,11 @@ bool waiting_room::has_queue(const lock_key& key) const {
     return line != nullptr && !line->queue.empty();
 }
 
+bool waiting_room::is_closed(const lock_key& key, instant now) const {
+    const lock_line* const line = find(key);
+    return line != nullptr && line->closed_until > now;
+}
+
 namespace {
 
 /// How far from its ends a line is searched for the place of somebody who came before. Of a longer
@@ -386,23 +392,41 @@ void waiting_room::leaving(lock_entry& entry, reason why, instant now) {
         }
     }
     if (delays) {
-        try {
-            line = open(key, now);
-        } catch (const std::bad_alloc&) {
-            // The lock goes all the same: without memory there is no delay.
-        }
+        line = close_for_delay(key, now);
     }
     if (line == nullptr) {
         return;
-    }
-    if (delays) {
-        line->closed_until = std::max(line->closed_until, now + line->policy().lock_delay);
     }
     if (why == reason::released && planted(fault::freed_line_not_stirred)) {
         return;
     }
     if (!is_open_to_all(*line, now)) {
         stir(*line);
+    }
+}
+
+/// Without memory there is no delay.
+lock_line* waiting_room::close_for_delay(const lock_key& key, instant now) {
+    try {
+        lock_line* const line = open(key, now);
+        if (line != nullptr) {
+            line->closed_until = std::max(line->closed_until, now + line->policy().lock_delay);
+        }
+        return line;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+void waiting_room::holder_expired(lock_entry& entry, instant now) {
+    if (planted(fault::lock_delay_ignored)) {
+        return;
+    }
+    lock_line* const line =
+        close_for_delay({entry.database(), entry.name(), key_hash{entry.hash()}}, now);
+    if (line != nullptr) {
+        entry.set(lock_entry::awaited);
+        stir(*line);  // so that it is looked at when the delay is over
     }
 }
 
@@ -593,15 +617,18 @@ void waiting_room::serve(lock_line& line, instant now) {
         line.kept.reset();
     }
     line.polling.sweep(now);
-    const bool is_free = _keys.find(line.key(), now) == nullptr;
+    lock_entry* const held = _keys.find(line.key(), now);
+    const bool is_free =
+        held == nullptr || (held->holders() != nullptr && _grants.prune(*held, now));
     if (line.is_linked()) {
-        line.unlink();  // the look itself has found the entry expired
+        line.unlink();  // the look itself has found that somebody's time is over
     }
     if (is_free && keep_free(line, now, lapsed)) {
         return;
     }
+    const bool is_closed = line.closed_until > now;
     service last = service::served;
-    while (!line.queue.empty() && last == service::served) {
+    while (!line.queue.empty() && last == service::served && !is_closed) {
         last = serve_first(line, now);
     }
     if (line.is_linked()) {
@@ -613,6 +640,9 @@ void waiting_room::serve(lock_line& line, instant now) {
     instant again = line.polling.empty() ? end_of_time : now + sweep_interval;
     if (line.shown_until > now) {
         again = std::min(again, line.shown_until);
+    }
+    if (is_closed) {
+        again = std::min(again, line.closed_until);
     }
     if (lock_entry* const entry = _keys.find(line.key(), now)) {
         entry->set(lock_entry::awaited);
@@ -676,6 +706,9 @@ waiting_room::service waiting_room::serve_first(lock_line& line, instant now) {
         }
         if (!outcome && outcome.error() == lock_error::no_lease) {
             return service::needs_lease;
+        }
+        if (!outcome && outcome.error() == lock_error::too_many_holders) {
+            return service::must_wait;
         }
         if (!outcome) {
             first.error = outcome.error();

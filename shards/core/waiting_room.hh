@@ -92,6 +92,8 @@ public:
 
     /// Whether somebody waits for this key.
     bool has_queue(const lock_key& key) const;
+    /// Whether it has others, and nobody else gets it for a while.
+    bool is_closed(const lock_key& key, instant now) const;
     /// Takes a place at the end. Refused with too_many_waiters, other_lock_type or other_permits.
     lock_result<void> enter(waiter& who, const lock_key& key, instant now);
     /// Ends a wait before its time.
@@ -131,6 +133,7 @@ public:
     }
 
     void leaving(lock_entry& entry, reason why, instant now) override;
+    void holder_expired(lock_entry& entry, instant now) override;
     void rescheduled(lock_entry& entry, instant now) override;
     void flushing(uint32_t database) override;
     void held_long(lock_entry& entry, reason why, instant end) override;
@@ -140,6 +143,7 @@ public:
 
 private:
     lock_line* open(const lock_key& key, instant now);
+    lock_line* close_for_delay(const lock_key& key, instant now);
     bool close_if_idle(lock_line& line, instant now);
     void stir(lock_line& line);
     /// Its lock comes free: nobody is to be served, and it is kept for nobody.

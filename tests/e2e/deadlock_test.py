@@ -69,6 +69,21 @@ class Reports(Watching):
                 client.close()
             self.control.call("FLUSHALL")
 
+    def test_through_a_semaphore_of_which_too_few_permits_will_come_free(self):
+        a, b, c = self.client(), self.client(), self.client()
+        before = self.counted("deadlocks")
+        self.assert_granted(a.call("LK.ACQUIRE", "s", "a", "PERMITS", 3, "OF", 4))
+        self.assert_granted(c.call("LK.ACQUIRE", "s", "c", "PERMITS", 1, "OF", 4))
+        self.acquire("x", "b", client=b)
+        self.in_line("x", "a", client=a)
+        b.send("LK.ACQUIRE", "s", "b", "PERMITS", 4, "OF", 4, "WAIT", 0)
+        self.wait_for_deadlocks(before + 1)
+        self.assertEqual(c.call("LK.RELEASE", "s", "c"), 0)
+        self.release("x", "b")
+        self.assert_granted(a.read())
+        self.assertEqual(a.call("LK.RELEASE", "s", "a"), 0)
+        self.assert_granted(b.read())
+
     def test_behind_others_in_the_line(self):
         a, b, other = self.client(), self.client(), self.client()
         before = self.counted("deadlocks")

@@ -1,5 +1,6 @@
 """The native verbs: owners, fences, queues, and what clients see when something goes wrong."""
 
+import select
 import threading
 import time
 import unittest
@@ -154,6 +155,62 @@ class Verbs(Server):
         self.assertEqual(self.one.call("EXISTS", *keys), 1)
         self.assertEqual(self.one.call("LK.ACQUIREALL", 2, "k1", "k1", "me"), Error("ERR the same key is given twice"))
         self.assertEqual(self.one.call("LK.ACQUIREALL", 0, "k1", "me"), Error("ERR numkeys should be greater than 0"))
+
+    def test_one_of_several_locks_that_is_lost_meanwhile_loses_all(self):
+        for options in (), ("TTL", 5000):
+            with self.subTest(options):
+                first, taker, thief = self.client(), self.client(), self.client()
+                self.assertTrue(first.call("LK.ACQUIRE", "b", "Y", "TTL", 60000))
+                taker.send("LK.ACQUIREALL", 2, "a", "b", "X", *options, "WAIT", 0)
+                self.wait_for_waiters("b", 1)
+                self.assertEqual(thief.call("DEL", "a"), 1)
+                fence = thief.call("LK.ACQUIRE", "a", "X" if options else "Z", "TTL", 60000)[0]
+                self.assertEqual(first.call("LK.RELEASE", "b", "Y"), 0)
+                self.assertIsNone(taker.read())
+                self.assertEqual(self.one.call("EXISTS", "b"), 0)
+                self.assertEqual(self.one.call("LK.FENCE", "a"), fence)
+                self.one.call("DEL", "a")
+
+    def test_several_locks_leave_alone_what_their_owner_had_before(self):
+        self.one.call("LK.ACQUIRE", "a", "X", "TTL", 60000)
+        taker = self.client()
+        fences, ttl = taker.call("LK.ACQUIREALL", 2, "a", "b", "X", "TTL", 1000)
+        self.assertTrue(0 < ttl <= 1000, ttl)
+        self.assertGreater(self.one.call("PTTL", "a"), 55000)
+        self.assertEqual(as_map(self.one.call("LK.HOLDERS", "a")[0])["holds"], 2)
+        self.assertEqual(self.one.call("LK.RELEASEALL", 2, "a", "b", "X"), 2)
+        self.one.call("LK.ACQUIRE", "b", "Y", "TTL", 60000)
+        number = taker.call("CLIENT", "ID")
+        self.assertIsNone(taker.call("LK.ACQUIREALL", 2, "a", "b", "X", "TTL", 1000))
+        self.assertIsNone(taker.call("LK.ACQUIREALL", 2, "a", "b", "X"))
+        taker.close()
+        until(lambda: b"id=%d " % number not in self.one.call("CLIENT", "LIST"), "the client has left")
+        self.assertTrue(50000 < self.one.call("PTTL", "a") <= 60000)
+        self.assertEqual(self.one.call("LK.RELEASE", "a", "X"), 0)
+
+    def test_the_time_that_was_told_outlives_another_connection(self):
+        for mode in (), ("SHARED",):
+            with self.subTest(mode):
+                another = self.client()
+                self.one.call("LK.ACQUIRE", "a", "X", *mode, "TTL", 60000)
+                another.call("LK.ACQUIRE", "a", "X", *mode)
+                number = another.call("CLIENT", "ID")
+                another.close()
+                until(lambda: b"id=%d " % number not in self.one.call("CLIENT", "LIST"), "the client has left")
+                until(lambda: 0 < self.one.call("PTTL", "a") <= 60000, "it lives by no connection")
+                self.assertGreater(self.one.call("PTTL", "a"), 50000)
+                self.one.call("DEL", "a")
+
+    def test_a_poller_of_a_plain_lock_does_not_keep_others_from_a_semaphore(self):
+        self.one.call("LK.ACQUIRE", "s", "A", "PERMITS", 1, "OF", 10, "TTL", 60000)
+        poller, worker = self.client(), self.client()
+        for i in range(8):
+            poller.send("SET", "s", "tok", "NX", "PX", 1000)
+            owner = f"w{i}"
+            self.assertTrue(worker.call("LK.ACQUIRE", "s", owner, "PERMITS", 1, "OF", 10, "TTL", 1000, "WAIT", 1000))
+            self.assertEqual(worker.call("LK.RELEASE", "s", owner), 0)
+            self.assertIsNone(poller.read())
+            time.sleep(0.02)  # as one does that polls
 
     def test_takers_of_several_locks_never_wait_for_each_other(self):
         done = []
@@ -371,16 +428,29 @@ class Waiting(Server):
         self.assertIsNone(self.one.call("LK.ACQUIRE", "a", "next", "TTL", 1000))
         self.assertIsNone(self.one.call("SET", "b", "next", "NX", "PX", 1000))
 
-    def test_who_resends_after_its_connection_broke_has_won(self):
-        first = self.client()
-        number = first.call("CLIENT", "ID")
-        self.assertEqual(first.call("SET", "a", "token", "NX", "PX", 30000), "OK")
-        self.assertIsNone(self.one.call("SET", "a", "token", "NX", "PX", 30000))  # it is still connected
-        first.close()
-        until(lambda: b"id=%d " % number not in self.one.call("CLIENT", "LIST"), "the client has left")
-        until(lambda: self.client().call("SET", "a", "token", "NX", "PX", 30000) == "OK", "it is known to have left")
-        self.assertIsNone(self.client().call("SET", "a", "token", "NX", "PX", 30000))
-        self.assertIsNone(self.client().call("SET", "a", "other", "NX", "PX", 30000))
+    def test_who_never_read_that_it_won_wins_when_it_asks_again(self):
+        def gone_before_the_answer(client):
+            client.close()
+
+        def with_the_answer_unread(client):
+            self.assertTrue(select.select([client.socket], [], [], 30)[0])
+            client.close()  # which resets the connection
+
+        for leave in gone_before_the_answer, with_the_answer_unread:
+            with self.subTest(leave.__name__):
+                first = self.client()
+                number = first.call("CLIENT", "ID")
+                first.send("SET", leave.__name__, "token", "NX", "PX", 30000)
+                until(lambda: self.one.call("EXISTS", leave.__name__), "the lock is taken")
+                self.assertIsNone(self.one.call("SET", leave.__name__, "token", "NX", "PX", 30000))
+                leave(first)
+                until(lambda: b"id=%d " % number not in self.one.call("CLIENT", "LIST"), "the client has left")
+                self.assertIsNone(self.client().call("SET", leave.__name__, "other", "NX", "PX", 30000))
+                until(
+                    lambda: self.client().call("SET", leave.__name__, "token", "NX", "PX", 30000) == "OK",
+                    "it is known to have left",
+                )
+                self.assertIsNone(self.client().call("SET", leave.__name__, "token", "NX", "PX", 30000))
 
     def test_a_lost_lock_is_told(self):
         loser, listener = self.client(resp3=True), self.client()

@@ -1,6 +1,7 @@
 """Clients that wait by asking again and again: parked, in the order of their seats, or at least not starved."""
 
 import select
+import socket
 import threading
 import time
 import unittest
@@ -345,8 +346,10 @@ class Resent(NativeCase):
 
     def send_and_leave(self, key, token):
         client = self.client()
-        self.assertEqual(client.call("SET", key, token, "NX", "PX", MINUTE), "OK")
-        client.close()
+        client.send("SET", key, token, "NX", "PX", MINUTE)
+        while not self.control.call("EXISTS", key):
+            pass
+        client.close()  # without having read the answer
 
     def test_the_same_set_over_another_connection_is_answered_as_won(self):
         for key in [f"k{number}" for number in range(8)]:
@@ -375,6 +378,44 @@ class Resent(NativeCase):
         while self.control.call("CLIENT", "LIST", "ID", number):
             pass
         self.assertIsNone(self.control.call("SET", "k", "token", "NX", "PX", MINUTE))
+
+    def test_a_value_that_everybody_sends_wins_once(self):
+        """As `redis-cli SET job 1 NX EX 60` in a crontab does it, on many machines."""
+
+        def reads_and_leaves(client, words):
+            client.send(*words)
+            return client.read()
+
+        def says_goodbye(client, words):
+            client.send_bytes(encode(*words) + encode("QUIT"))
+            answer = client.read()
+            client.read_all()
+            return answer
+
+        def ends_its_side_first(client, words):  # as nc does
+            client.send(*words)
+            client.socket.shutdown(socket.SHUT_WR)
+            answer = client.read()
+            client.read_all()
+            return answer
+
+        def tries_twice(client, words):
+            answer = client.call(*words)
+            self.assertIsNone(client.call(*words))
+            return answer
+
+        ways = [reads_and_leaves, says_goodbye, tries_twice]
+        if self.config is None:
+            ways.append(ends_its_side_first)  # a try that may be held back ends with that
+        for leave in ways:
+            with self.subTest(leave.__name__):
+                words = ("SET", leave.__name__, "1", "NX", "EX", 60)
+                with Client(self.server.port) as client:
+                    self.assertEqual(leave(client, words), "OK")
+                end = time.monotonic() + 0.5
+                while time.monotonic() < end:
+                    with Client(self.server.port) as client:
+                        self.assertIsNone(reads_and_leaves(client, words))
 
     def test_the_holder_itself_is_refused_as_in_redis(self):
         self.control.call("SET", "k", "token", "NX", "PX", MINUTE)

@@ -101,6 +101,52 @@ class OneLockManyDoors(ProxiesCase):
         self.assertIsNone(one.call("LK.ACQUIRE", "b", "one", "TTL", 500))
         self.assertEqual(three.call("LK.RELEASEALL", 1, "a", "three"), 1)
 
+    def test_several_locks_leave_alone_what_their_owner_had_at_another_home(self):
+        one, two, three = self.clients(3)
+        self.assertTrue(one.call("LK.ACQUIRE", "a", "X", "TTL", 1900))
+        self.assertTrue(two.call("LK.ACQUIRE", "b", "Y", "TTL", 1900))
+        self.assertIsNone(three.call("LK.ACQUIREALL", 2, "a", "b", "X", "TTL", 500))
+        self.assertIsNone(three.call("LK.ACQUIREALL", 2, "a", "b", "X"))
+        self.assertTrue(500 < one.call("PTTL", "a") <= 1900)
+        self.assertEqual(two.call("LK.RELEASE", "b", "Y"), 0)
+        fences, ttl = three.call("LK.ACQUIREALL", 2, "a", "b", "X", "TTL", 500, "WAIT", 0)
+        self.assertTrue(0 < ttl <= 500, ttl)
+        self.assertEqual(fences, [one.call("LK.FENCE", "a"), two.call("LK.FENCE", "b")])
+        self.assertTrue(500 < one.call("PTTL", "a") <= 1900)
+        self.assertEqual(three.call("LK.RELEASEALL", 2, "a", "b", "X"), 2)
+        self.assertEqual(one.call("LK.RELEASE", "a", "X"), 0)
+
+    def test_one_of_several_locks_that_is_lost_at_another_home_loses_all(self):
+        one, two, three = self.clients(3)
+        self.assertTrue(one.call("LK.ACQUIRE", "b", "Y", "TTL", 1900))
+        self.assertTrue(one.call("LK.ACQUIRE", "a", "W", "TTL", 1900))
+        three.send("LK.ACQUIREALL", 2, "a", "b", "X", "WAIT", 0)
+        wait_until(lambda: len(one.call("LK.WAITERS", "a")) == 1, "it waits for the first")
+        self.assertEqual(one.call("LK.RELEASE", "a", "W"), 0)
+        wait_until(lambda: len(one.call("LK.WAITERS", "b")) == 1, "it waits for the second")
+        self.assertEqual(one.call("DEL", "a"), 1)
+        self.assertTrue(one.call("LK.ACQUIRE", "a", "Z", "TTL", 1900, "WAIT", 0))
+        self.assertEqual(one.call("LK.RELEASE", "b", "Y"), 0)
+        self.assertIsNone(three.read())
+        self.assertEqual(one.call("LK.HOLDERS", "b"), [])
+
+    def test_a_value_that_everybody_sends_wins_once(self):
+        here, there = self.proxies(2)
+        with Client(here.port) as client:
+            self.assertEqual(client.call("SET", "other", "1", "NX", "PX", 1900), "OK")
+        with Client(there.port) as client:
+            self.assertIsNone(client.call("SET", "other", "1", "NX", "PX", 1900))
+        control = self.client(here)
+        # Here is the home, and it comes free with somebody who asks there.
+        self.assertEqual(control.call("SET", "k", "holder", "NX", "PX", 1900), "OK")
+        with Client(there.port) as client:
+            self.assertIsNone(client.call("SET", "k", "1", "NX", "PX", 1900))
+            self.assertEqual(control.call("DEL", "k"), 1)
+            self.assertEqual(client.call("SET", "k", "1", "NX", "PX", 1900), "OK")
+        for _ in range(50):
+            with Client(there.port) as client:
+                self.assertIsNone(client.call("SET", "k", "1", "NX", "PX", 1900))
+
     def test_a_pipeline_is_answered_in_order(self):
         here, there = self.clients(2)
         for number in range(0, 100, 2):

@@ -34,20 +34,29 @@ void lock_beliefs::granted(size_t key, const told& what, instant now) {
         demand(what.fence > of.last_fence, "P2", "a fence is not greater than those before it");
         of.last_fence = what.fence;
     }
-    auto after = what.after;
+    belief next{.owner = std::string(what.owner),
+                .connection = what.connection,
+                .mode = what.mode,
+                .permits = what.permits,
+                .fence = what.fence,
+                .until = what.until,
+                .holds = what.holds,
+                .after = what.after,
+                .is_renewed = what.is_renewed};
     if (known == nullptr) {
         known = &of.all.emplace_back();
-    } else if (!after) {
-        after = known->after;  // another hold of a lock that ends with its connection
+    } else if (!what.after && known->after && !known->is_renewed) {
+        // Another hold of a lock that ends with its connection.
+        next.connection = known->connection;
+        next.after = known->after;
+        next.until = std::max(known->until, what.until);
+        next.not_before = what.until;
+    } else if (what.after && !what.is_renewed) {
+        next.not_before = known->is_renewed ? std::min(known->until, now + *known->after)
+                          : known->after    ? known->not_before
+                                            : known->until;
     }
-    *known = {.owner = std::string(what.owner),
-              .connection = what.connection,
-              .mode = what.mode,
-              .permits = what.permits,
-              .fence = what.fence,
-              .until = what.until,
-              .holds = what.holds,
-              .after = after};
+    *known = std::move(next);
 }
 
 void lock_beliefs::withdrawn(size_t key, uint64_t fence) {
@@ -80,7 +89,7 @@ void lock_beliefs::disconnected(uint64_t connection, instant now) {
     for (state& of : _keys) {
         for (belief& each : of.all) {
             if (each.connection == connection && each.after) {
-                each.until = std::min(each.until, now + *each.after);
+                each.until = std::min(each.until, std::max(now + *each.after, each.not_before));
                 each.after.reset();
             }
         }
@@ -90,6 +99,7 @@ void lock_beliefs::disconnected(uint64_t connection, instant now) {
 void lock_beliefs::forced_to_end(size_t key, instant when) {
     for (belief& each : _keys[key].all) {
         each.until = std::min(each.until, when);
+        each.not_before = std::min(each.not_before, when);
     }
 }
 

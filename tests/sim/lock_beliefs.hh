@@ -33,11 +33,14 @@ public:
         bool is_fresh = true;  ///< not a second hold, nor told a second time
         /// Ends with its connection, and that much later.
         std::optional<milliseconds> after{};
+        bool is_renewed = false;  ///< by a policy, of which the client does not know
     };
     void granted(size_t key, const told& what, instant now);
     /// A grant that nobody was told of counts for fences all the same.
     void withdrawn(size_t key, uint64_t fence);
     void released(size_t key, std::string_view owner, int64_t left);
+    /// So many holds, and nothing else is new.
+    void counted(size_t key, std::string_view owner, int64_t holds) { released(key, owner, holds); }
     void extended(size_t key, std::string_view owner, instant until);
     void lost(size_t key, std::string_view owner, uint64_t fence);
     void disconnected(uint64_t connection, instant now);
@@ -54,6 +57,8 @@ private:
         instant until{};
         int64_t holds = 1;
         std::optional<milliseconds> after{};
+        bool is_renewed = false;
+        instant not_before = shards::start_of_time;  ///< whatever becomes of its connection
     };
     struct state {
         std::vector<belief> all;

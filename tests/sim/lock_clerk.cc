@@ -57,11 +57,11 @@ shards::lock_key lock_clerk::key_of(size_t key) const {
 
 const char* lock_clerk::name_of(act what) {
     static constexpr const char* names[] = {
-        "lost",   "wait ended",   "handed on", "take",  "stops waiting", "release",
-        "extend", "disconnected", "SET NX",    "unset", "renew",         "look",
-        "hash",   "hash release", "DEL",       "SET",   "EXPIRE",        "PERSIST",
-        "BREAK",  "FLUSH",        "orphaned",  "turn",  "advance",       "clear",
-        "wait",   "verify"};
+        "lost",    "wait ended", "handed on", "take",         "stops waiting", "release",
+        "extend",  "confirm",    "give back", "disconnected", "SET NX",        "unset",
+        "renew",   "look",       "hash",      "hash release", "DEL",           "SET",
+        "EXPIRE",  "PERSIST",    "BREAK",     "FLUSH",        "orphaned",      "turn",
+        "advance", "clear",      "wait",      "verify",       "restart"};
     return names[static_cast<size_t>(what)];
 }
 
@@ -163,7 +163,11 @@ void lock_clerk::tell(place& who, std::optional<lock_oracle::grant_kind> kind) {
         } else {
             auto told = told_of(wanted, who.given, who.key_index);
             told.is_fresh = kind == lock_oracle::grant_kind::fresh;
-            _beliefs.granted(who.key_index, told, _now);
+            if (who.is_collected && !told.is_fresh) {
+                _beliefs.counted(who.key_index, who.owner, who.given.holds);
+            } else {
+                _beliefs.granted(who.key_index, told, _now);
+            }
         }
         note(act::handed_on, who.key_index, who.given.fence, who.owner);
     }
@@ -199,7 +203,8 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
                             .mode = what.mode,
                             .permits = what.permits,
                             .of = what.of,
-                            .ttl = what.ttl},
+                            .ttl = what.ttl,
+                            .is_collected = what.is_collected},
                            line != nullptr ? lock_table::if_refused::will_wait
                                            : lock_table::if_refused::may_ask_again,
                            _now);
@@ -213,7 +218,11 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
         const auto kind = _oracle.took(key, what, got->given);
         saw_grant(what, got->given, kind);
         told.is_fresh = kind == lock_oracle::grant_kind::fresh;
-        _beliefs.granted(key, told, _now);
+        if (what.is_collected && !told.is_fresh) {
+            _beliefs.counted(key, what.owner, got->given.holds);
+        } else {
+            _beliefs.granted(key, told, _now);
+        }
         finish();
         return {reply::granted, got->given};
     }
@@ -243,6 +252,7 @@ lock_clerk::outcome lock_clerk::acquire(size_t key, const wish& what, place* lin
     line->of = what.of;
     line->ttl = what.ttl;
     line->is_parked = what.is_parked;
+    line->is_collected = what.is_collected;
     line->key_index = key;
     const auto refusal = _oracle.expect_entry(*line);
     const auto entered = table().wait(*line, key_of(key), _now);
@@ -298,6 +308,56 @@ bool lock_clerk::extend(size_t key, std::string_view owner, milliseconds ttl) {
     return due.has_value();
 }
 
+bool lock_clerk::holds(size_t key, std::string_view owner, uint64_t fence) {
+    begin(act::confirm, key, owner);
+    const bool due = _oracle.holds(key, owner, fence);
+    demand(table().holds(key_of(key), owner, fence, _now) == due, "I9",
+           "a grant is said to be there and is not, or the reverse");
+    note(act::confirm, key, due ? 1 : 0, owner);
+    finish();
+    return due;
+}
+
+bool lock_clerk::confirm(size_t key, const wish& what, const grant& given) {
+    begin(act::confirm, key, what.owner);
+    const bool is_fresh = given.holds == 1;
+    const auto due = _oracle.confirmed(key, what, given.fence, is_fresh);
+    const auto got =
+        table()
+            .confirm({.key = key_of(key),
+                      .owner = what.owner,
+                      .client = what.connection,
+                      .ttl = what.ttl,
+                      .repeats = given.fence},
+                     is_fresh ? shards::collected_as::fresh : shards::collected_as::held_before,
+                     _now)
+            .value();
+    demand(got.has_value() == due.has_value() && (!due || got->until == *due), "P1",
+           "one of several locks has another end than its owner was told");
+    if (due && is_fresh && what.ttl) {
+        _beliefs.extended(key, what.owner, *due);
+    } else if (due) {
+        auto told = told_of(what, *got, key);
+        told.is_fresh = false;
+        _beliefs.granted(key, told, _now);
+    }
+    note(act::confirm, key, due ? 2 : 0, what.owner);
+    finish();
+    return due.has_value();
+}
+
+void lock_clerk::give_back(size_t key, std::string_view owner, uint64_t fence) {
+    begin(act::give_back, key, owner);
+    const bool due = _oracle.holds(key, owner, fence);
+    demand(table().take_back(key_of(key), owner, fence, _now) == due, "I9",
+           "one of several locks was not given back as it should be");
+    if (due) {
+        _beliefs.counted(key, owner, _oracle.released(key, owner).left.value_or(0));
+    }
+    note(act::give_back, key, due ? 1 : 0, owner);
+    finish();
+}
+
 // ---- connections and time -----------------------------------------------------------------------
 
 void lock_clerk::disconnect(uint64_t connection) {
@@ -312,7 +372,7 @@ void lock_clerk::disconnect(uint64_t connection) {
 
 void lock_clerk::orphan(size_t key, uint64_t connection) {
     begin(act::orphan, key);
-    table().orphan(key_of(key), connection, _now);
+    table().orphan(key_of(key), connection, _now, _now);
     _oracle.orphan(key, connection);
     note(act::orphan, key, connection);
     finish();

@@ -59,6 +59,10 @@ public:
     void stop_waiting(place& who);
     std::optional<int64_t> release(size_t key, std::string_view owner);
     bool extend(size_t key, std::string_view owner, milliseconds ttl);
+    /// Of several locks: whether it is there still, and what it has when all of them are.
+    bool holds(size_t key, std::string_view owner, uint64_t fence);
+    bool confirm(size_t key, const wish& what, const grant& given);
+    void give_back(size_t key, std::string_view owner, uint64_t fence);
 
     // ---- plain locks
     bool set_nx(size_t key, std::string_view token, uint32_t actor, uint64_t connection,
@@ -129,6 +133,8 @@ private:
         stop_waiting,
         release,
         extend,
+        confirm,
+        give_back,
         disconnect,
         set_nx,
         unset,

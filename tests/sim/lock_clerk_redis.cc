@@ -54,7 +54,8 @@ bool lock_clerk::set_nx(size_t key, std::string_view token, uint32_t actor, uint
              .until = without_bound ? shards::end_of_time
                                     : _now + (renewed ? std::max(policy.max_hold, *ttl) : *ttl),
              .is_fresh = !was_there,
-             .after = renewed ? ttl : std::nullopt},
+             .after = renewed ? ttl : std::nullopt,
+             .is_renewed = renewed},
             _now);
     } else {
         _oracle.refused(key, actor, connection, token, lock_oracle::asks::regularly);

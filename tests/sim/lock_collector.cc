@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "lock_world.hh"
 #include "violation.hh"
@@ -11,7 +12,8 @@ using state = shards::waiter::state;
 
 /// Takes several locks at once or none, as LK.ACQUIREALL does: one after the other in the order of
 /// their names, bound to its connection while it collects; then they get their TTL. If it cannot
-/// have one in time it gives the others back.
+/// have one in time, or has lost one by then, it gives the others back. What it has from a time
+/// before a crash stays as it was until it has all.
 class collector final : public actor {
 public:
     collector(lock_world& world, uint32_t number)
@@ -36,7 +38,7 @@ public:
         if (has_stopped()) {
             return;
         }
-        who.how == state::granted ? has_one() : give_back();
+        who.how == state::granted ? has_one(who.given) : give_back();
     }
 
     void hang_up() override {
@@ -44,7 +46,7 @@ public:
             clerk().stop_waiting(_line);
         }
         actor::hang_up();
-        _taken = 0;
+        _taken.clear();
         _has_all = false;
         rest();
     }
@@ -67,14 +69,19 @@ private:
         std::ranges::sort(_keys, {}, [this](size_t key) {
             return std::pair(plan().keys[key].database, plan().keys[key].name);
         });
-        _taken = 0;
+        _taken.clear();
         _deadline = now() + random().between(1ms, 2 * plan().wait);
         _ttl = random().chance(50) ? std::optional(random().whole(1ms, plan().ttl)) : std::nullopt;
         next();
     }
 
+    wish any_wish() const {
+        return {
+            .owner = _owner, .actor = _number, .connection = connection(), .is_collected = true};
+    }
+
     void next() {
-        if (_taken == _keys.size()) {
+        if (_taken.size() == _keys.size()) {
             return has_them_all();
         }
         _line.how = state::idle;
@@ -85,8 +92,7 @@ private:
             return give_back();
         }
         _waits = true;
-        const auto got = clerk().acquire(
-            _keys[_taken], {.owner = _owner, .actor = _number, .connection = connection()}, &_line);
+        const auto got = clerk().acquire(_keys[_taken.size()], any_wish(), &_line);
         if (got.how == lock_clerk::reply::waits) {
             if (_waits && happens(plan().bad.disconnect)) {
                 sleep_between(0ms, plan().wait);
@@ -94,44 +100,54 @@ private:
             return;
         }
         _waits = false;
-        got.how == lock_clerk::reply::granted ? has_one() : give_back();
+        got.how == lock_clerk::reply::granted ? has_one(got.given) : give_back();
     }
 
-    void has_one() {
-        ++_taken;
+    void has_one(const grant& given) {
+        _taken.push_back(given);
         next();
     }
 
     void give_back() {
-        if (!_has_all && _taken > 0) {
+        if (!_has_all && !_taken.empty()) {
             clerk().saw(feature::multi_locks_given_back);
         }
-        for (size_t i = _taken; i-- > 0;) {
-            clerk().release(_keys[i], _owner);
+        const auto all = std::exchange(_taken, {});
+        for (size_t i = all.size(); i-- > 0;) {
+            clerk().give_back(_keys[i], _owner, all[i].fence);
         }
-        _taken = 0;
         rest();
     }
 
     void has_them_all() {
-        bool has_all = true;
-        for (const size_t key : _keys) {
-            if (_ttl) {
-                has_all = clerk().extend(key, _owner, *_ttl) && has_all;
+        for (size_t i = 0; i < _keys.size(); ++i) {
+            if (!clerk().holds(_keys[i], _owner, _taken[i].fence)) {
+                clerk().saw(feature::multi_locks_lost);
+                return give_back();
             }
         }
-        if (!has_all) {
-            return give_back();  // one was lost while it collected the others
+        auto what = any_wish();
+        what.ttl = _ttl;
+        for (const bool fresh_ones : {true, false}) {
+            for (size_t i = 0; i < _keys.size(); ++i) {
+                if ((_taken[i].holds == 1) == fresh_ones &&
+                    !clerk().confirm(_keys[i], what, _taken[i])) {
+                    return give_back();
+                }
+            }
         }
         _has_all = true;
         clerk().saw(feature::multi_locks);
+        if (std::ranges::any_of(_taken, [](const grant& each) { return each.holds > 1; })) {
+            clerk().saw(feature::multi_locks_held_before);
+        }
         sleep_between(0ms, plan().hold);
     }
 
     void finish() {
         if (happens(plan().bad.crash)) {
             _has_all = false;
-            _taken = 0;
+            _taken.clear();
             return rest();
         }
         give_back();
@@ -140,7 +156,7 @@ private:
 
     const std::string _owner;
     std::vector<size_t> _keys;
-    size_t _taken = 0;
+    std::vector<grant> _taken;  ///< of the first so many of them
     bool _has_all = false;
     bool _waits = false;
     instant _deadline{};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "lock_world.hh"
 #include "violation.hh"
@@ -11,7 +12,8 @@ using state = shards::waiter::state;
 
 /// Takes one lock after the other by the native verbs: alone, shared, or permits; with a TTL or
 /// bound to its connection; trying once, or in line for a while or for ever. While it holds one it
-/// may take it again, share it, extend it, sleep too long, crash, or lose its connection.
+/// may take it again, over another connection too, share it, extend it, sleep too long, crash, or
+/// lose its connection.
 class native_client final : public actor {
 public:
     native_client(lock_world& world, uint32_t number)
@@ -38,12 +40,20 @@ public:
             clerk().stop_waiting(_line);
         }
         actor::hang_up();
+        close_second();
         _holds = 0;
         rest();
     }
 
 private:
+    void close_second() {
+        if (_second != 0) {
+            clerk().disconnect(std::exchange(_second, 0));
+        }
+    }
+
     void rest() {
+        close_second();
         _holds = 0;
         if (!has_stopped()) {
             sleep_between(0ms, plan().think);
@@ -141,6 +151,9 @@ private:
             return sleep(_until - now() + random().between(0ms, plan().hold));
         }
         _has_slept = false;
+        if (_second != 0 && random().chance(30)) {
+            close_second();
+        }
         if (random().chance(15)) {
             return once_more();
         }
@@ -165,11 +178,16 @@ private:
         } else if (again.mode == lock_mode::shared && random().chance(10)) {
             again.mode = lock_mode::exclusive;
         }
+        if (random().chance(30)) {
+            close_second();
+            again.connection = _second = _world.new_connection();
+        }
         again.ttl =
             random().chance(50) ? again.ttl : std::optional(random().whole(1ms, plan().ttl));
         const auto got = clerk().acquire(_key, again, nullptr);
         if (got.how == lock_clerk::reply::granted) {
             _wish = again;
+            _wish.connection = connection();
             return holds(got.given);
         }
         sleep_between(0ms, plan().hold);
@@ -182,6 +200,7 @@ private:
     bool _waits = false;
     bool _has_slept = false;
     int64_t _holds = 0;
+    uint64_t _second = 0;  ///< another connection of its
     instant _until{};
 };
 

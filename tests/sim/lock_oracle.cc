@@ -45,6 +45,7 @@ void lock_oracle::tick(instant now) {
                 continue;
             }
             lose(each, who);
+            close(each, who.until);
             each.holders.erase(each.holders.begin() + static_cast<ptrdiff_t>(i));
         }
         if (each.holders.empty()) {
@@ -55,8 +56,17 @@ void lock_oracle::tick(instant now) {
 
 void lock_oracle::lose(lock& of, const holder& who) {
     if (of.native) {
-        _losses.push_back({static_cast<size_t>(&of - _locks.data()), of.generation, who.owner,
-                           who.fence, who.client});
+        _losses.push_back(
+            {static_cast<size_t>(&of - _locks.data()), who.owner, who.fence, who.client});
+    }
+}
+
+/// Somebody ended without a word, and the lock has a delay: nobody new gets it for a while. The
+/// table closes it when it notices, which may be at the next clearing only.
+void lock_oracle::close(lock& of, instant when) {
+    if (of.delays) {
+        of.closed_from = std::max(of.closed_from, when + of.plan->policy.lock_delay);
+        of.closed_until = std::max(of.closed_until, of.closed_from + clearing_interval + lateness);
     }
 }
 
@@ -69,9 +79,11 @@ void lock_oracle::gone(lock& of, why how, instant when) {
     _expired += how == why::expired ? 1 : 0;
     if (how == why::expired && of.delays) {
         ++_delayed;
-        // The table closes it when it notices, which may be at the next clearing only.
-        of.closed_from = std::max(of.closed_from, when + of.plan->policy.lock_delay);
-        of.closed_until = of.closed_from + clearing_interval + lateness;
+        close(of, when);
+    }
+    if (how == why::removed) {
+        // If the table had not noticed yet that one of its holders ended, it never does.
+        of.closed_from = shards::start_of_time;
     }
     of.holders.clear();
     of.what = kind::none;
@@ -119,7 +131,7 @@ void lock_oracle::disconnected(uint64_t connection) {
         for (holder& who : each.holders) {
             if (who.bound && who.client == connection) {
                 who.bound = false;
-                who.until = std::min(who.until, _now + who.after);
+                who.until = std::min(who.until, std::max(_now + who.after, who.not_before));
             }
         }
     }
@@ -143,6 +155,44 @@ lock_oracle::release lock_oracle::released(size_t key, std::string_view owner) {
         }
     }
     return {.left = left};
+}
+
+bool lock_oracle::holds(size_t key, std::string_view owner, uint64_t fence) const {
+    const holder* const own = find(at(key), owner);
+    return own != nullptr && own->fence == fence;
+}
+
+std::optional<instant> lock_oracle::confirmed(size_t key, const wish& what, uint64_t fence,
+                                              bool is_fresh) {
+    lock& of = at(key);
+    holder* const own = find(of, what.owner);
+    if (of.what != kind::plain || own == nullptr || own->fence != fence) {
+        return std::nullopt;
+    }
+    if (is_fresh && what.ttl && own->bound && own->client == what.connection) {
+        own->until = std::max(_now + *what.ttl, own->not_before);
+        own->bound = false;
+        return own->until;
+    }
+    if (is_fresh && own->bound && own->client == what.connection) {
+        return own->until;
+    }
+    const bool lives = own->bound && of.native;
+    const instant promised = !own->bound ? own->until
+                             : lives     ? std::min(own->until, own->not_before)
+                                         : std::min(own->until, _now + own->after);
+    const instant end = end_of(of, what);
+    own->until = std::max(lives ? own->until : promised, end);
+    const instant told = what.ttl && lives ? std::max(promised, end) : own->until;
+    own->bound = lives || !what.ttl;
+    own->not_before = what.ttl ? told : promised;
+    if (!what.ttl) {
+        own->client = what.connection;
+        own->after = of.plan->policy.grace;
+    }
+    of.native = true;
+    of.orphaned = false;
+    return told;
 }
 
 std::optional<instant> lock_oracle::extended(size_t key, std::string_view owner, milliseconds ttl) {
@@ -237,6 +287,7 @@ void lock_oracle::set_nx(size_t key, std::string_view token, uint32_t actor, uin
         own.until = end;
         own.bound = false;
         of.orphaned = false;
+        of.granted = _now;
     }
     if (ttl && of.plan->policy.renew && connection != 0) {
         keep_alive(of, *ttl);
@@ -261,6 +312,7 @@ void lock_oracle::set(size_t key, std::string_view token, std::optional<millisec
     for (const holder& each : of.holders) {
         lose(of, each);
     }
+    of.closed_from = shards::start_of_time;
     of.holders = {{.owner = std::string(token), .fence = fence, .until = end}};
     of.what = kind::plain;
     of.mode = lock_mode::exclusive;
@@ -290,7 +342,6 @@ void lock_oracle::create(lock& of, kind what, holder first) {
     of.of = 1;
     of.holders = {std::move(first)};
     of.granted = _now;
-    of.generation = ++_generations;
     of.refused_since.reset();
 }
 
@@ -318,6 +369,7 @@ void lock_oracle::hash_took(size_t key, std::string_view owner, uint32_t actor, 
     if (of.what == kind::none) {
         overtook(of, actor);
         create(of, kind::hash, {.owner = std::string(owner), .until = _now + ttl});
+        of.delays = of.plan->policy.lock_delay > 0ms;
     } else {
         holder& own = of.holders.front();
         ++own.holds;
@@ -346,12 +398,7 @@ void lock_oracle::told_lost(size_t key, std::string_view owner, uint64_t fence, 
 }
 
 void lock_oracle::check_told() const {
-    for (const loss& each : _losses) {
-        // One of several owners may be told when the others end.
-        const lock& of = at(each.key);
-        demand(of.what == kind::several && of.generation == each.generation, "lost",
-               "a grant ended without a release, and its owner was not told");
-    }
+    demand(_losses.empty(), "lost", "a grant ended without a release, and its owner was not told");
 }
 
 void lock_oracle::check_empty() const {

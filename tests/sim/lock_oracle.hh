@@ -27,6 +27,7 @@ struct wish {
     uint32_t of = 1;
     std::optional<milliseconds> ttl{};
     bool is_parked = false;
+    bool is_collected = false;  ///< one of several: what its owner has already stays as it is
 };
 
 /// A place in line, and whose it is.
@@ -35,7 +36,9 @@ struct place : shards::waiter {
     size_t key_index = 0;
     bool asked_to_leave = false;
 
-    wish wanted() const { return {owner, actor, client, mode, permits, of, ttl, is_parked}; }
+    wish wanted() const {
+        return {owner, actor, client, mode, permits, of, ttl, is_parked, is_collected};
+    }
 };
 
 /// How a request should end. Where clients poll, the table may keep a lock for one of them: then
@@ -79,6 +82,10 @@ public:
         std::optional<int64_t> left{};
     };
     release released(size_t key, std::string_view owner);
+    /// Whether this grant of it is there still.
+    bool holds(size_t key, std::string_view owner, uint64_t fence) const;
+    /// All of several locks are there: the end that this one has now, if it is.
+    std::optional<instant> confirmed(size_t key, const wish& what, uint64_t fence, bool is_fresh);
     std::optional<instant> extended(size_t key, std::string_view owner, milliseconds ttl);
     bool broken(size_t key);
     void disconnected(uint64_t connection);
@@ -137,6 +144,8 @@ private:
         uint32_t permits = 1;
         bool bound = false;
         milliseconds after{};  ///< its connection
+        instant not_before =
+            shards::start_of_time;  ///< told with a TTL, and so not its connection's
     };
     /// Somebody who asks again and again.
     struct seat {
@@ -164,7 +173,6 @@ private:
         bool orphaned = false;
         bool delays = false;
         instant granted{};
-        uint64_t generation = 0;
         std::vector<place*> queue;
         std::vector<seat> seats;
         instant closed_from = shards::start_of_time;   ///< nobody may have it before
@@ -174,7 +182,6 @@ private:
     };
     struct loss {
         size_t key;
-        uint64_t generation;
         std::string owner;
         uint64_t fence;
         uint64_t client;
@@ -197,6 +204,7 @@ private:
     void keep_alive(lock& of, milliseconds ttl);
     static void give_end(lock& of, instant when);
     void gone(lock& of, why how, instant when);
+    static void close(lock& of, instant when);
     void lose(lock& of, const holder& who);
     void won(lock& of, uint32_t actor);
     void overtook(lock& of, uint32_t actor);
@@ -206,7 +214,6 @@ private:
     std::vector<loss> _losses;
     instant _now = start;
     instant _had_no_fence = shards::start_of_time;
-    uint64_t _generations = 0;
     uint64_t _expired = 0;
     uint64_t _delayed = 0;
 };

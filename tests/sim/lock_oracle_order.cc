@@ -25,11 +25,12 @@ expected lock_oracle::decide(const lock& of, const wish& what, bool has_fences) 
         return _now < _plan.options.grants_from ? expected::to_fail(lock_error::starting)
                                                 : with_fence();
     }
-    if (what.is_parked || of.what == kind::hash) {
+    const bool is_semaphore = of.what == kind::several && of.mode == lock_mode::permits;
+    if (of.what == kind::hash || (what.is_parked && !is_semaphore)) {
         return expected::to(answer::refused);
     }
     const bool semaphore = what.mode == lock_mode::permits;
-    if (semaphore != (of.what == kind::several && of.mode == lock_mode::permits)) {
+    if (semaphore != is_semaphore) {
         return expected::to_fail(lock_error::other_lock_type);
     }
     const holder* const own = find(of, what.owner);
@@ -89,6 +90,16 @@ expected lock_oracle::expect_take(size_t key, const wish& what, bool has_fences)
     if (!of.queue.empty() && (of.what == kind::hash || find(of, what.owner) == nullptr)) {
         return expected::to(answer::refused);
     }
+    if (of.what == kind::several && find(of, what.owner) == nullptr) {
+        if (_now < of.closed_from) {
+            return expected::to(answer::refused);
+        }
+        if (_now < of.closed_until) {
+            return now.what == answer::failed    ? expected{answer::either, now.error}
+                   : now.what == answer::granted ? expected::to(answer::either)
+                                                 : now;
+        }
+    }
     return now;
 }
 
@@ -120,6 +131,12 @@ lock_oracle::grant_kind lock_oracle::took(size_t key, const wish& what, const gr
         }
     } else if (own == nullptr) {
         of.holders.push_back(std::move(fresh));
+    } else if (what.is_collected) {
+        told = own->until;
+        holds = ++own->holds;
+        result = grant_kind::same;
+        of.orphaned = false;
+        demand(own->fence == given.fence, "P2", "a second hold has another fence");
     } else {
         const bool downgrade = of.what == kind::plain && what.mode == lock_mode::shared;
         if (own->bound && !of.native) {
@@ -127,9 +144,13 @@ lock_oracle::grant_kind lock_oracle::took(size_t key, const wish& what, const gr
             own->until = std::min(own->until, _now + own->after);
             own->bound = false;
         }
-        told = own->until = std::max(own->until, end);
+        const bool keeps_connection = own->bound && what.ttl;
+        const instant promised = own->bound ? std::min(own->until, own->not_before) : own->until;
+        own->until = std::max(own->until, end);
+        told = keeps_connection ? std::max(promised, end) : own->until;
         holds = own->holds = downgrade ? own->holds : own->holds + 1;
-        if (!what.ttl || downgrade) {
+        own->not_before = keeps_connection ? told : promised;
+        if (!what.ttl || (downgrade && !own->bound)) {
             own->client = what.connection;
             own->after = grace;
             own->bound |= !what.ttl;
@@ -189,7 +210,7 @@ std::optional<lock_oracle::grant_kind> lock_oracle::ended(place& who) {
         case state::granted: {
             demand(was_first, "P3", "somebody was granted before those who came earlier");
             demand(who.deadline > _now, "P5", "somebody was granted after its deadline");
-            demand(of.what != kind::none || _now >= of.closed_from, "lock-delay",
+            demand(find(of, who.owner) != nullptr || _now >= of.closed_from, "lock-delay",
                    "a lock was handed on within its delay");
             const expected now = decide(of, who.wanted(), true);
             demand(now.what == answer::granted, "P1", "a lock was handed on that was not free");

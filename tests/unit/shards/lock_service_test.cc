@@ -28,6 +28,38 @@ SEASTAR_TEST_CASE(turns_are_given_in_the_order_of_asking) {
     BOOST_TEST(locks.turn_is_free());
 }
 
+SEASTAR_TEST_CASE(what_concerns_one_lock_does_not_come_between_the_steps_of_others) {
+    lock_service locks({1, 2}, {});
+    const std::string name = "k";
+    const auto key = locks.key(0, name);
+    const auto end = read_clock() + 10s;
+    const grant_request request{.key = key, .owner = "me", .client = 1, .ttl = 10s};
+    const auto now = read_clock();
+    const auto fence =
+        locks.table().take(request, lock_table::if_refused::may_ask_again, now)->given.fence;
+    co_await locks.take_turn();
+    auto extended = locks.extend(turn::wait_for_it, 0, name, "me", 60'000ms);
+    auto confirmed = locks.confirm(
+        turn::wait_for_it,
+        {.key = name, .owner = "me", .client = 1, .ttl = 90'000ms, .confirms = {{.fence = fence}}});
+    auto taken_back = locks.take_back(turn::wait_for_it, 0, name, "me", fence);
+    BOOST_TEST(!extended.available());
+    BOOST_TEST(!confirmed.available());
+    BOOST_TEST(!taken_back.available());
+    BOOST_TEST((locks.table().lifetime_of(key, read_clock()).until <= end + 1s));
+    // Whoever has the turn goes on.
+    const auto mine = co_await locks.extend(turn::have_it, 0, name, "me", 30'000ms);
+    BOOST_TEST(mine.value().has_value());
+    locks.give_turn();
+    const auto theirs = co_await std::move(extended);
+    BOOST_TEST((theirs.value() > mine.value()));
+    const auto confirmation = co_await std::move(confirmed);
+    BOOST_TEST((confirmation.value()->until > theirs.value()));
+    co_await std::move(taken_back);
+    BOOST_TEST(!locks.table().exists(key, read_clock()));
+    BOOST_TEST(locks.turn_is_free());
+}
+
 SEASTAR_TEST_CASE(expired_locks_give_their_memory_back_without_being_asked_for) {
     lock_service locks({1, 2}, {});
     co_await locks.start();

@@ -155,11 +155,12 @@ BOOST_AUTO_TEST_CASE(a_shared_owner_that_releases_leaves_the_others_of_its_conne
 }
 
 BOOST_AUTO_TEST_CASE(a_downgraded_lock_still_lives_by_its_connection) {
-    lock_desk desk({.grace = 0s});
+    lock_desk desk({.max_hold = 0s, .grace = 0s});
     desk.take("k", "a", bound(1));
     desk.take("k", "a", shared(1));
-    desk.leave(1);
-    BOOST_TEST(desk.owners("k") == "");
+    BOOST_TEST(desk.owners("k", start + 1h) == "a");
+    desk.leave(1, start + 1h);
+    BOOST_TEST(desk.owners("k", start + 1h) == "");
     desk.lost();
 }
 
@@ -184,6 +185,86 @@ BOOST_AUTO_TEST_CASE(a_connection_that_ends_after_its_lock_does_not_bring_it_bac
     desk.take("k", "a", bound(1));
     desk.leave(1, start + 5s);
     BOOST_TEST(is_free(desk, start + 5s));
+}
+
+// ---- over several connections -------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(the_end_of_one_connection_leaves_the_time_that_was_told_over_another) {
+    for (const lock_mode mode : {lock_mode::exclusive, lock_mode::shared, lock_mode::permits}) {
+        lock_desk desk(with_grace);
+        BOOST_TEST((desk.take("k", "a", {.client = 1, .mode = mode, .of = 2, .ttl = 40s})->until ==
+                    start + 40s));
+        desk.take("k", "a", {.client = 2, .mode = mode, .of = 2, .ttl = std::nullopt}, start + 1s);
+        desk.leave(2, start + 2s);
+        BOOST_TEST(!is_free(desk, start + 40s - 1ns));
+        BOOST_TEST(is_free(desk, start + 40s));
+        desk.lost();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_of_redis_that_becomes_bound_keeps_its_time) {
+    for (const lock_mode mode : {lock_mode::exclusive, lock_mode::shared}) {
+        lock_desk desk(with_grace);
+        desk.set_nx("k", "a", 1, start, 40s);
+        BOOST_TEST((desk.take("k", "a", {.client = 2, .mode = mode, .ttl = std::nullopt})->until ==
+                    start + 60s));
+        desk.leave(2);
+        BOOST_TEST(!is_free(desk, start + 40s - 1ns));
+        BOOST_TEST(is_free(desk, start + 40s));
+        desk.lost();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_renewed_lock_that_becomes_bound_keeps_its_ttl) {
+    lock_desk desk({.renew = true, .max_hold = 60s, .grace = 1s});
+    desk.set_nx("k", "a", 1, start, 10s);
+    desk.take("k", "a", bound(2), start + 5s);
+    desk.leave(2, start + 6s);
+    BOOST_TEST(!is_free(desk, start + 15s - 1ns));
+    BOOST_TEST(is_free(desk, start + 15s));
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(who_names_a_ttl_is_told_what_another_connection_cannot_take) {
+    for (const lock_mode mode : {lock_mode::exclusive, lock_mode::shared}) {
+        lock_desk desk(with_grace);
+        desk.take("k", "a", {.client = 1, .mode = mode, .ttl = std::nullopt});
+        BOOST_TEST(
+            (desk.take("k", "a", {.client = 2, .mode = mode, .ttl = 30s})->until == start + 30s));
+        BOOST_TEST(
+            (desk.take("k", "a", {.client = 3, .mode = mode, .ttl = 20s})->until == start + 30s));
+        desk.leave(1, start + 1s);
+        BOOST_TEST(!is_free(desk, start + 30s - 1ns));
+        BOOST_TEST(is_free(desk, start + 30s));
+        desk.lost();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_bound_lock_that_is_taken_with_a_ttl_still_lives_by_its_connection) {
+    for (const lock_mode again : {lock_mode::exclusive, lock_mode::shared}) {
+        lock_desk desk(with_grace);
+        desk.take("k", "a", bound(1));
+        desk.take("k", "a", {.client = 2, .mode = again, .ttl = 5s});
+        desk.leave(2, start + 1s);
+        BOOST_TEST(!is_free(desk, start + 30s));
+        desk.take("k", "a", {.client = 3, .mode = again, .ttl = std::nullopt}, start + 30s);
+        desk.leave(1, start + 30s);
+        BOOST_TEST(!is_free(desk, start + 40s));
+        desk.leave(3, start + 40s);
+        BOOST_TEST(is_free(desk, start + 41s));
+        desk.lost();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_end_that_somebody_else_has_set_counts_for_what_is_told_later) {
+    lock_desk desk(with_grace);
+    desk.take("k", "a", bound(1));
+    desk.take("k", "a", {.client = 2, .ttl = 30s});
+    desk.expire("k", start + 10s);
+    BOOST_TEST((desk.take("k", "a", {.client = 2, .ttl = 5s})->until == start + 10s));
+    desk.leave(1);
+    BOOST_TEST(is_free(desk, start + 10s));
+    desk.lost();
 }
 
 // ---- the policy `renew` -------------------------------------------------------------------------
@@ -332,4 +413,50 @@ BOOST_AUTO_TEST_CASE(the_last_to_leave_a_line_does_not_end_the_delay) {
     BOOST_TEST(desk.ended() == "b cancelled");
     BOOST_TEST(!desk.take("k", "c", {.client = 3}, start + 2s).has_value());
     desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_of_several_that_ends_without_a_word_delays_those_who_come) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.take("s", "a", {.client = 1, .mode = lock_mode::permits, .of = 2, .ttl = 60s});
+    desk.take("s", "b", {.client = 2, .mode = lock_mode::permits, .of = 2, .ttl = 1s});
+    const auto like = [](uint64_t client) {
+        return wish{.client = client, .mode = lock_mode::permits, .of = 2, .ttl = 9s};
+    };
+    BOOST_TEST(!desk.take("s", "c", like(3), start + 1s).has_value());
+    place d("d", like(4));
+    desk.wait(d, "s", start + 2s);
+    desk.advance(start + 4s - 1ns);
+    BOOST_TEST(desk.ended() == "");
+    BOOST_TEST((desk.table.next_due() == start + 4s));
+    desk.advance(start + 4s);
+    BOOST_TEST(desk.ended() == "d granted");
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(the_delay_of_a_reader_outlives_the_last_of_the_others) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.take("k", "a", {.client = 1, .mode = lock_mode::shared, .ttl = 60s});
+    desk.take("k", "b", {.client = 2, .mode = lock_mode::shared, .ttl = 1s});
+    desk.advance(start + 1s);
+    // Whoever holds it may go on.
+    BOOST_TEST(desk.take("k", "a", shared(1), start + 2s)->holds == 2);
+    desk.release("k", "a", start + 2s);
+    desk.release("k", "a", start + 2s);
+    BOOST_TEST(!desk.take("k", "w", {.client = 3}, start + 4s - 1ns).has_value());
+    BOOST_TEST(desk.take("k", "w", {.client = 3}, start + 4s).has_value());
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(locks_in_hashes_have_one_too) {
+    lock_desk desk({.lock_delay = 3s});
+    desk.table
+        .acquire({.key = key_of("k"), .owner = "a", .expiry = expiry_change::at(start + 1s)}, start)
+        .value();
+    desk.advance(start + 1s);
+    BOOST_TEST(!desk.table.may_take(key_of("k"), 2, "b", start + 4s - 1ns));
+    BOOST_TEST(desk.table.may_take(key_of("k"), 2, "b", start + 4s));
+    desk.table.hash_set(key_of("rw"), {"mode", "read"}, start + 4s).value();
+    desk.expire("rw", start + 5s, start + 4s);
+    desk.advance(start + 5s);
+    BOOST_TEST(!desk.table.may_take(key_of("rw"), 2, "b", start + 6s));
 }

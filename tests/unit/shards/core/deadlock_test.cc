@@ -54,18 +54,18 @@ std::set<uint64_t> stuck_in(const std::vector<wait_edge>& edges) {
         stuck.insert(edge.waiter);
     }
     const auto ends = [&stuck](const std::vector<wait_edge>& wait) {
-        bool needs_one = false;
-        bool has_one = false;
+        uint64_t needs = 0;
+        uint64_t has = 0;
         for (const wait_edge& edge : wait) {
             const bool is_free = !stuck.contains(edge.holder);
             if (edge.why == one_of) {
-                needs_one = true;
-                has_one |= is_free;
+                needs = edge.needs;
+                has += is_free ? edge.gives : 0;
             } else if (!is_free && !(edge.why == in_front && edge.holder == edge.waiter)) {
                 return false;
             }
         }
-        return !needs_one || has_one;
+        return has >= needs;
     };
     for (bool changed = true; changed;) {
         changed = false;
@@ -161,8 +161,20 @@ std::vector<wait_edge> random_waits(std::mt19937& random, bool with_permits) {
     for (const uint64_t number : numbers) {
         const uint64_t owner = below(owners);
         const auto why = with_permits && below(2) == 0 ? one_of : held;
+        const size_t first = all.edges.size();
+        uint64_t permits = 0;
         for (uint64_t i = 0; i < 1 + below(3); ++i) {
             all.wait(number, owner, {below(owners + 2)}, why);
+            if (why == one_of) {
+                all.edges.back().gives = 1 + below(3);
+                permits += all.edges.back().gives;
+            }
+        }
+        if (why == one_of) {
+            const uint64_t needs = 1 + below(permits);
+            for (size_t i = first; i < all.edges.size(); ++i) {
+                all.edges[i].needs = needs;
+            }
         }
         if (below(3) == 0) {
             all.wait(number, owner, {below(owners)}, in_front);
@@ -259,6 +271,16 @@ BOOST_AUTO_TEST_CASE(a_permit_is_to_be_had_as_long_as_one_holder_goes_on) {
     BOOST_TEST(found_in(edges).empty());
     auto all = script().wait(1, 'a', {'b', 'c'}, one_of).wait(2, 'b', {'a'}).wait(3, 'c', {'a'});
     BOOST_TEST((found_in(all.edges) == circles{{3, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(fewer_permits_than_are_wanted_are_not_enough) {
+    // Of a semaphore of four a holds three and c one; b wants all four, and a waits for b.
+    auto edges = script().wait(1, 'a', {'b'}).wait(2, 'b', {'a', 'c'}, one_of).edges;
+    edges[1].gives = 3;
+    edges[1].needs = edges[2].needs = 4;
+    BOOST_TEST((found_in(edges) == circles{{2, 1}}));
+    edges[1].needs = edges[2].needs = 1;
+    BOOST_TEST(found_in(edges).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_permit_that_is_to_be_had_does_not_help_a_place_in_the_queue) {

@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(the_owners_of_one_lock_are_limited) {
     lock_desk desk({}, {.members_max = 2});
     desk.take("k", "a", shared());
     desk.take("k", "b", shared());
-    BOOST_TEST(desk.error_of("k", "c", shared()) == "too many members");
+    BOOST_TEST(desk.error_of("k", "c", shared()) == "too many holders");
     BOOST_TEST(desk.take("k", "a", shared()).has_value());
 }
 
@@ -373,6 +373,21 @@ BOOST_AUTO_TEST_CASE(each_grant_of_a_key_has_a_greater_fence) {
         last = of_redis;
         desk.unset("k", "t");
     }
+    desk.lost();
+}
+
+BOOST_AUTO_TEST_CASE(the_fence_of_a_shared_lock_is_the_highest_that_somebody_holds) {
+    lock_desk desk;
+    const auto fence = [&desk](instant now = start) {
+        return desk.table.fence_of(key_of("k"), now);
+    };
+    const auto first = desk.take("k", "a", {.client = 1, .mode = lock_mode::shared, .ttl = 9s});
+    const auto second = desk.take("k", "b", {.client = 2, .mode = lock_mode::shared, .ttl = 5s});
+    desk.take("k", "c", shared(3));
+    desk.release("k", "c");
+    BOOST_TEST((fence() == second->fence));
+    BOOST_TEST((fence(start + 5s) == first->fence));
+    BOOST_TEST((fence(start + 9s) == std::nullopt));
     desk.lost();
 }
 
@@ -513,4 +528,61 @@ BOOST_AUTO_TEST_CASE(what_happens_is_counted) {
     sum += counted;
     BOOST_TEST(sum.grants == 4U);
     BOOST_TEST(sum.refusals == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_to_a_lock_with_as_many_owners_as_it_may_have_can_wait) {
+    for (const lock_mode mode : {lock_mode::shared, lock_mode::permits}) {
+        lock_desk desk({}, {.members_max = 2});
+        const auto like = [mode](uint64_t client, std::chrono::milliseconds ttl = 10s) {
+            return wish{.client = client, .mode = mode, .of = 5, .ttl = ttl};
+        };
+        desk.take("k", "a", like(1));
+        desk.take("k", "b", like(2, 5s));
+        BOOST_TEST(desk.error_of("k", "c", like(3)) == "too many holders");
+        BOOST_TEST(desk.take("k", "a", like(1))->holds == 2);
+        place c("c", like(3));
+        place d("d", like(4));
+        desk.wait(c, "k");
+        desk.wait(d, "k");
+        BOOST_TEST(desk.ended() == "");
+        desk.advance(start + 5s);
+        BOOST_TEST(desk.ended() == "c granted");
+        desk.release("k", "a", start + 5s);
+        desk.release("k", "a", start + 5s);
+        BOOST_TEST(desk.ended() == "d granted");
+        desk.lost();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_that_ends_before_the_others_is_told_in_time) {
+    lock_desk desk;
+    desk.take("k", "a", {.client = 1, .mode = lock_mode::shared, .ttl = 600s});
+    desk.take("k", "b", {.client = 2, .mode = lock_mode::shared, .ttl = 1s});
+    desk.take("k", "c", {.client = 3, .mode = lock_mode::shared, .ttl = 2s});
+    BOOST_TEST((desk.table.next_expiry() == start + 1s));
+    desk.advance(start + 1s);
+    BOOST_TEST(desk.lost() == "b");
+    BOOST_TEST((desk.table.next_expiry() == start + 2s));
+    desk.table.extend_hold(key_of("k"), "c", 5s, start + 1s).value();
+    desk.advance(start + 2s);
+    BOOST_TEST(desk.lost() == "");
+    desk.advance(start + 6s);
+    BOOST_TEST(desk.lost() == "c");
+    BOOST_TEST((desk.table.next_expiry() == start + 600s));
+    desk.advance(start + 600s);
+    BOOST_TEST(desk.lost() == "a");
+    BOOST_TEST((desk.table.next_expiry() == std::nullopt));
+}
+
+BOOST_AUTO_TEST_CASE(owners_of_a_flushed_lock_are_told_once) {
+    lock_desk desk;
+    desk.take("k", "a", {.client = 1, .mode = lock_mode::shared, .ttl = 600s});
+    desk.take("k", "b", {.client = 2, .mode = lock_mode::shared, .ttl = 1s});
+    desk.table.flush(0);
+    desk.take("k", "c", {.client = 3, .mode = lock_mode::shared, .ttl = 600s});
+    BOOST_TEST(desk.table.expire_due(start + 1s, 100).removed > 0);
+    BOOST_TEST(desk.lost().size() == std::string_view("a, b").size());
+    desk.advance(start + 2s);
+    BOOST_TEST(desk.lost() == "");
+    BOOST_TEST(desk.owners("k") == "c");
 }

@@ -22,6 +22,7 @@ struct wish {
     /// None: bound to the connection.
     std::optional<std::chrono::milliseconds> ttl = std::chrono::milliseconds(10'000);
     std::optional<uint64_t> repeats{};
+    bool is_collected = false;
 };
 
 inline wish shared(uint64_t client = 1) {
@@ -80,7 +81,8 @@ public:
                                    .permits = what.permits,
                                    .of = what.of,
                                    .ttl = what.ttl,
-                                   .repeats = what.repeats},
+                                   .repeats = what.repeats,
+                                   .is_collected = what.is_collected},
                                   then, now);
         table.settle(now);
         return outcome;
@@ -104,7 +106,8 @@ public:
     std::string try_wait(place& who, std::string_view name, instant now = start) {
         note(now);
         const auto tried =
-            ask(name, who.owner, {who.client, who.mode, who.permits, who.of, who.ttl, {}}, now,
+            ask(name, who.owner,
+                {who.client, who.mode, who.permits, who.of, who.ttl, {}, who.is_collected}, now,
                 lock_table::if_refused::will_wait);
         BOOST_REQUIRE((!tried || !tried->granted));
         who.at = this;
@@ -217,6 +220,8 @@ private:
                 return "too many locks";
             case lock_error::too_many_members:
                 return "too many members";
+            case lock_error::too_many_holders:
+                return "too many holders";
             case lock_error::too_many_holds:
                 return "too many holds";
             case lock_error::too_many_waiters:

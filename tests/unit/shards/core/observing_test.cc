@@ -25,6 +25,48 @@ bool is_about(std::chrono::nanoseconds time, std::chrono::nanoseconds expected) 
 
 BOOST_AUTO_TEST_SUITE(observing)
 
+BOOST_AUTO_TEST_CASE(a_reentrant_lock_of_another_library_shows_its_holds) {
+    lock_desk desk;
+    for (int i = 0; i < 3; ++i) {
+        desk.table
+            .acquire({.key = key_of("k"), .owner = "id:1", .expiry = expiry_change::never()}, start)
+            .value();
+    }
+    const auto all = desk.table.holders(key_of("k"), start);
+    BOOST_REQUIRE(all.size() == 1U);
+    BOOST_TEST(all[0].owner == "id:1");
+    BOOST_TEST(all[0].holds == 3);
+    BOOST_TEST((all[0].mode == lock_mode::exclusive));
+}
+
+BOOST_AUTO_TEST_CASE(a_read_write_lock_of_another_library_shows_its_readers_and_its_writer) {
+    lock_desk desk;
+    const auto set = [&desk](std::string_view key, hash_field field) {
+        desk.table.hash_set(key_of(key), field, start).value();
+    };
+    set("read", {"mode", "read"});
+    set("read", {"id:1", "2"});
+    set("read", {"id:2", "1"});
+    auto all = desk.table.holders(key_of("read"), start);
+    BOOST_REQUIRE(all.size() == 2U);
+    BOOST_TEST(all[0].owner == "id:1");
+    BOOST_TEST(all[0].holds == 2);
+    BOOST_TEST((all[0].mode == lock_mode::shared));
+    BOOST_TEST((all[1].mode == lock_mode::shared));
+
+    set("write", {"mode", "write"});
+    set("write", {"id:1:write", "1"});
+    set("write", {"id:1", "2"});
+    all = desk.table.holders(key_of("write"), start);
+    BOOST_REQUIRE(all.size() == 1U);
+    BOOST_TEST(all[0].owner == "id:1");
+    BOOST_TEST(all[0].holds == 3);
+    BOOST_TEST((all[0].mode == lock_mode::exclusive));
+
+    set("plain", {"mode", "1"});
+    BOOST_TEST(desk.owners("plain") == "mode");
+}
+
 BOOST_AUTO_TEST_CASE(holds_are_counted_by_how_they_end) {
     lock_desk desk;
     auto& table = desk.table;

@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(who_left_without_knowing_that_it_won_may_ask_again_and_has_
     lock_desk desk;
     desk.set_nx("k", "a", 1, start, 5s);
     const auto fence = desk.table.fence_of(key_of("k"), start);
-    desk.table.orphan(key_of("k"), 1, start);
+    desk.table.orphan(key_of("k"), 1, start, start);
     BOOST_TEST(!desk.set_nx("k", "b", 3, start + 1s));
     BOOST_TEST(desk.set_nx("k", "a", 2, start + 1s, 5s));
     BOOST_TEST((desk.until("k", start + 1s) == start + 6s));
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(who_left_without_knowing_that_it_won_may_ask_again_and_has_
 BOOST_AUTO_TEST_CASE(the_connection_that_took_it_does_not_resend) {
     lock_desk desk;
     desk.set_nx("k", "a", 1);
-    desk.table.orphan(key_of("k"), 1, start);
+    desk.table.orphan(key_of("k"), 1, start, start);
     BOOST_TEST(!desk.set_nx("k", "a", 1));
 }
 
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(a_later_word_of_the_owner_confirms_the_grant) {
     using change = expire_if_equal_request::change;
     lock_desk desk;
     desk.set_nx("k", "a", 1);
-    desk.table.orphan(key_of("k"), 1, start);
+    desk.table.orphan(key_of("k"), 1, start, start);
     desk.table
         .expire_if_equal(
             {.key = key_of("k"), .comparand = "a", .what = change::until, .when = start + 9s},
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_later_word_of_the_owner_confirms_the_grant) {
 BOOST_AUTO_TEST_CASE(another_value_is_another_owners_and_nobody_left_it) {
     lock_desk desk;
     desk.set_nx("k", "a", 1);
-    desk.table.orphan(key_of("k"), 1, start);
+    desk.table.orphan(key_of("k"), 1, start, start);
     desk.table.set({.key = key_of("k"), .value = "b"}, start).value();
     BOOST_TEST(!desk.set_nx("k", "b", 2));
 }
@@ -303,17 +303,36 @@ BOOST_AUTO_TEST_CASE(another_value_is_another_owners_and_nobody_left_it) {
 BOOST_AUTO_TEST_CASE(only_a_fresh_grant_of_that_connection_is_orphaned) {
     lock_desk desk;
     desk.set_nx("k", "a", 1, start, 1h);
-    desk.table.orphan(key_of("k"), 2, start);
+    desk.table.orphan(key_of("k"), 2, start, start);
     BOOST_TEST(!desk.set_nx("k", "a", 3));
-    desk.table.orphan(key_of("k"), 1, start + 11s);
+    desk.table.orphan(key_of("k"), 1, start, start + 11s);
     BOOST_TEST(!desk.set_nx("k", "a", 3, start + 11s));
-    desk.table.orphan(key_of("absent"), 1, start);
+    desk.table.orphan(key_of("absent"), 1, start, start);
+}
+
+BOOST_AUTO_TEST_CASE(a_try_of_the_holder_does_not_undo_that_it_knows_of_its_grant) {
+    lock_desk desk;
+    desk.set_nx("k", "a", 1, start, 1h);
+    BOOST_TEST(!desk.set_nx("k", "a", 1, start + 1s));
+    desk.table.orphan(key_of("k"), 1, start + 1s, start + 2s);
+    BOOST_TEST(!desk.set_nx("k", "a", 2, start + 2s));
+}
+
+BOOST_AUTO_TEST_CASE(the_answer_to_who_asks_again_may_get_lost_too) {
+    lock_desk desk;
+    desk.set_nx("k", "a", 1, start, 1h);
+    desk.table.orphan(key_of("k"), 1, start, start);
+    BOOST_TEST(desk.set_nx("k", "a", 2, start + 1s, 1h));
+    desk.table.orphan(key_of("k"), 2, start + 1s, start + 1s);
+    BOOST_TEST(desk.set_nx("k", "a", 3, start + 2s, 1h));
+    desk.table.orphan(key_of("k"), 3, start + 3s, start + 3s);
+    BOOST_TEST(!desk.set_nx("k", "a", 4, start + 3s, 1h));
 }
 
 BOOST_AUTO_TEST_CASE(a_resent_lock_is_renewed_by_its_new_connection) {
     lock_desk desk({.renew = true, .max_hold = 60s});
     desk.set_nx("k", "a", 1, start, 2s);
-    desk.table.orphan(key_of("k"), 1, start);
+    desk.table.orphan(key_of("k"), 1, start, start);
     BOOST_TEST(desk.set_nx("k", "a", 2, start + 100ms, 2s));
     desk.check();
     desk.leave(1, start + 200ms);
@@ -325,6 +344,24 @@ BOOST_AUTO_TEST_CASE(a_resent_lock_is_renewed_by_its_new_connection) {
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(parked)
+
+BOOST_AUTO_TEST_CASE(a_try_is_not_held_back_where_it_can_never_be_right) {
+    lock_desk desk({.pollers = poller_rule::park});
+    desk.take("s", "a", permits(1, 10));
+    const auto tried = desk.table.take(
+        {.key = key_of("s"), .owner = "t", .client = 7, .ttl = 1s, .is_parked = true},
+        lock_table::if_refused::will_wait, start);
+    BOOST_REQUIRE(!tried.has_value());
+    BOOST_TEST((tried.error() == lock_error::other_lock_type));
+    // Others are not kept from it.
+    BOOST_TEST(desk.take("s", "b", permits(1, 10, 2)).has_value());
+    const std::string_view one = "1";
+    desk.table.list_push(key_of("l"), list_end::back, {&one, 1}, start).value();
+    const auto of_list = desk.table.take(
+        {.key = key_of("l"), .owner = "t", .client = 7, .ttl = 1s, .is_parked = true},
+        lock_table::if_refused::will_wait, start);
+    BOOST_TEST((of_list.error() == lock_error::wrong_type));
+}
 
 BOOST_AUTO_TEST_CASE(an_answer_that_was_held_back_is_a_lock_of_redis) {
     lock_desk desk({.pollers = poller_rule::park, .renew = true, .max_hold = 60s});
