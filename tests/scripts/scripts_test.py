@@ -264,5 +264,68 @@ esac
         self.assertEqual(self.scratch(), [])
 
 
+class Ci(Scripts):
+    """.ci/run in a tree of its own, with stand-ins for what it calls."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("echo", "make", "sh", "timeout"):
+            os.symlink(shutil.which(name), os.path.join(self.tools, name))
+        self.tree = os.path.join(self.folder, "tree")
+        for name in (".ci", "scripts"):
+            os.makedirs(os.path.join(self.tree, name))
+        self.runner = os.path.join(self.tree, ".ci", "run")
+        shutil.copy(os.path.join(SCRIPTS, "..", ".ci", "run"), self.runner)
+        for name in ("setup", "format"):
+            os.symlink(shutil.which("true"), os.path.join(self.tree, "scripts", name))
+
+    def have_tests(self, recipe, libraries="@echo 'clients: 3 passed, 0 failed'"):
+        with open(os.path.join(self.tree, "Makefile"), "w") as file:
+            file.write(f"test:\n\t{recipe}\ntest-clients:\n\t{libraries}\n")
+
+    def test_each_part_ends_with_a_line_about_it(self):
+        self.have_tests("@echo '100% tests passed'")
+        code, out, said = self.run_script(self.runner)
+        self.assertEqual((code, said), (0, ""))
+        self.assertEqual(re.sub(r"\d+ s", "N s", out).splitlines(),
+                         ["ci: packages good in N s", "ci: formatting good in N s", "100% tests passed", "ci: tests good in N s",
+                          "clients: 3 passed, 0 failed", "ci: libraries good in N s"])
+
+    def test_what_fails_ends_it(self):
+        self.have_tests("@exit 7")
+        code, out, _ = self.run_script(self.runner)
+        self.assertEqual(code, 2)
+        self.assertRegex(out, r"ci: tests FAILED \(2\) in \d+ s\n$")
+
+    def test_a_signal_ends_what_is_at_work(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number.name):
+                pids = os.path.join(self.tree, "pids")
+                self.have_tests("@sleep 3600 & echo $$! $$$$ >pids; wait")
+                process = self.start(self.runner)
+                self.wait_for("the tests", lambda: len(self.words(pids)) == 2)
+                os.kill(process.pid, number)
+                out, _ = process.communicate(timeout=PATIENCE)
+                self.assertNotEqual(process.returncode, 0)
+                self.assertRegex(out, r"ci: tests FAILED \(\d+\) in \d+ s\n$")
+                for pid in self.words(pids):
+                    self.wait_for(f"the end of process {pid}", lambda: not self.is_there(pid))
+                os.remove(pids)
+
+    def words(self, path):
+        try:
+            with open(path) as file:
+                return file.read().split()
+        except FileNotFoundError:
+            return []
+
+    def is_there(self, pid):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
