@@ -33,6 +33,17 @@ constexpr size_t rounds_max = 10'000;
 /// Of a crowd in line, the first few tell well enough where those are who want the lock.
 constexpr size_t addresses_max = 256;
 
+/// How long one who was called may be silent until it is looked at again whether he still listens.
+constexpr auto longest_look = 1s;
+
+bool is_head(shards::lock_service& locks, const shards::queue_head& who) {
+    const auto now = shards::read_clock();
+    const auto fields = locks.table().hash_fields(locks.key(who.database, who.queue), now);
+    const bool is = fields && !fields->empty() && fields->front().name == who.owner;
+    locks.settle(now);
+    return is;
+}
+
 std::optional<std::string> without_head(shards::lock_service& locks,
                                         const shards::queue_head& gone) {
     auto& table = locks.table();
@@ -151,46 +162,98 @@ ss::future<> wake_ups::run(shards::announcement what, std::vector<uint64_t> aske
     }
 }
 
+template <typename Work>
+auto wake_ups::at_queue(const shards::queue_head& which, Work work)
+    -> ss::future<std::invoke_result_t<Work, shards::lock_service&>> {
+    // A script that has borrowed the queue brings it back before this.
+    return _locks.invoke_on(
+        _locks.local().core_of(which.queue), [work = std::move(work)](shards::lock_service& there) {
+            return there.in_turn(shards::turn::wait_for_it, [&there, work] { return work(there); });
+        });
+}
+
 ss::future<> wake_ups::call_head(shards::announcement what) {
-    while (!co_await is_heard(what)) {
+    const std::pair queue{what.calls->database, what.calls->queue};
+    const uint64_t number = ++_calls;
+    _newest_call[queue] = number;
+    try {
+        while (!co_await is_answered(what, number)) {
+            auto next = co_await drop_head(*what.calls);
+            if (!next) {
+                break;
+            }
+            what.channel = what.calls->channel_prefix + ":" + *next;
+            what.calls->owner = std::move(*next);
+        }
+    } catch (const ss::sleep_aborted&) {
+        // The server stops, and with it every wait.
+    }
+    if (is_newest_call(queue, number)) {
+        _newest_call.erase(queue);
+    }
+}
+
+/// False: who was called does not listen, and has not come. A message that is written to the
+/// connection of one who has just died counts as heard, so he is watched until he has come.
+ss::future<bool> wake_ups::is_answered(shards::announcement what, uint64_t number) {
+    if (!co_await is_heard(what)) {
         if (_pass_on) {
             _pass_on(what);
         }
         // Perhaps he joined the queue a moment ago and has not subscribed yet. If he comes too late
         // for this look, he finds himself out of the queue and joins it again.
-        const auto window = _pass_on ? claim_window_elsewhere : claim_window;
-        try {
-            co_await ss::sleep_abortable<ss::lowres_clock>(window, _stopping);
-        } catch (const ss::sleep_aborted&) {
-            co_return;
+        co_await ss::sleep_abortable<ss::lowres_clock>(
+            _pass_on ? claim_window_elsewhere : claim_window, _stopping);
+        if (!co_await is_heard(what)) {
+            co_return false;
         }
-        if (co_await is_heard(what)) {
-            co_return;
+    }
+    const std::pair queue{what.calls->database, what.calls->queue};
+    for (ss::lowres_clock::duration pause = claim_window;;
+         pause = std::min<ss::lowres_clock::duration>(2 * pause, longest_look)) {
+        co_await ss::sleep_abortable<ss::lowres_clock>(pause, _stopping);
+        if (!is_newest_call(queue, number)) {
+            co_return true;  // the next call watches
         }
-        auto next = co_await drop_head(*what.calls);
-        if (!next) {
-            co_return;
+        const bool waits = co_await at_queue(
+            *what.calls, [who = *what.calls](auto& there) { return is_head(there, who); });
+        if (!waits) {
+            co_return true;
         }
-        what.channel = what.calls->channel_prefix + ":" + *next;
-        what.calls->owner = std::move(*next);
+        if (!co_await is_listened_to(what)) {
+            co_return false;
+        }
     }
 }
 
+bool wake_ups::is_newest_call(const std::pair<uint32_t, std::string>& queue,
+                              uint64_t number) const {
+    const auto found = _newest_call.find(queue);
+    return found != _newest_call.end() && found->second == number;
+}
+
+/// Those who listen to patterns hear it too, but have no place in the queue.
 ss::future<bool> wake_ups::is_heard(shards::announcement what) {
-    co_return co_await _messages.local().publish(kind_of(what.where), std::move(what.channel),
-                                                 std::move(what.payload)) > 0;
+    co_await _messages.local()
+        .publish(kind_of(what.where), what.channel, what.payload)
+        .discard_result();
+    co_return co_await is_listened_to(std::move(what));
+}
+
+ss::future<bool> wake_ups::is_listened_to(shards::announcement what) {
+    for (ss::shard_id core = 0; core < ss::smp::count; ++core) {
+        if (co_await _messages.invoke_on(core, [&what](const pubsub& there) {
+                return there.subscribers(kind_of(what.where), what.channel) > 0;
+            })) {
+            co_return true;
+        }
+    }
+    co_return false;
 }
 
 ss::future<std::optional<std::string>> wake_ups::drop_head(shards::queue_head gone) {
-    const ss::shard_id core = _locks.local().core_of(gone.queue);
-    // A script that has borrowed the queue brings it back before this.
-    co_await _locks.invoke_on(core, &shards::lock_service::take_turn);
-    auto next = co_await ss::coroutine::as_future(
-        _locks.invoke_on(core, [gone = std::move(gone)](shards::lock_service& there) {
-            return without_head(there, gone);
-        }));
-    co_await _locks.invoke_on(core, &shards::lock_service::give_turn);
-    co_return next.get();
+    return at_queue(gone,
+                    [gone](shards::lock_service& there) { return without_head(there, gone); });
 }
 
 ss::future<> wake_ups::wake_by_and_by(round& now) {

@@ -35,8 +35,9 @@ namespace ss = seastar;
 /// address from which somebody has asked for this lock.
 ///
 /// A fair lock of Redisson names the one whose turn it is, and nobody else may take it. If he has
-/// died nobody listens on his channel: then he leaves the queue and the next one is told. Redis
-/// would let all the others wait until his time is over.
+/// died nobody listens on his channel, be it now or as soon as the end of his connection is known:
+/// then he leaves the queue and the next one is told. Redis would let all the others wait until his
+/// time is over.
 ///
 /// A round of this belongs to the core of the lock. The lock's next release ends it and begins a
 /// new one.
@@ -65,7 +66,14 @@ private:
     void begin(shards::announcement what);
     ss::future<> run(shards::announcement what, std::vector<uint64_t> asked);
     ss::future<> call_head(shards::announcement what);
+    ss::future<bool> is_answered(shards::announcement what, uint64_t number);
     ss::future<bool> is_heard(shards::announcement what);
+    ss::future<bool> is_listened_to(shards::announcement what);
+    bool is_newest_call(const std::pair<uint32_t, std::string>& queue, uint64_t number) const;
+    /// Does something on the core of this queue, when no script has borrowed it.
+    template <typename Work>
+    auto at_queue(const shards::queue_head& which, Work work)
+        -> ss::future<std::invoke_result_t<Work, shards::lock_service&>>;
     /// Takes the first one out of the queue, if he still is. Who is next, if anybody.
     ss::future<std::optional<std::string>> drop_head(shards::queue_head gone);
     /// Clients that asked for this lock in vain, by id.
@@ -85,6 +93,9 @@ private:
     /// The number of the newest round of each subject, while it runs.
     std::map<subject, uint64_t> _newest;
     uint64_t _rounds = 0;
+    /// The same for queues of fair locks whose first one was called.
+    std::map<std::pair<uint32_t, std::string>, uint64_t> _newest_call;
+    uint64_t _calls = 0;
     ss::abort_source _stopping;
     ss::gate _gate;
 };

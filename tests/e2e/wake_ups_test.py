@@ -282,6 +282,43 @@ class WakeUps(unittest.TestCase):
         self.assert_heard(behind, b"0", name=f"{self.channel}:behind")
         self.assertIsNone(self.fair("behind"))
 
+    def test_one_who_was_called_and_has_left_since_is_passed_over(self):
+        """Who has just died is told all the same: his end has not been heard of. Those behind him must not wait for his time."""
+        self.assertIsNone(self.fair("holder"))
+        for owner in ("dying", "behind"):
+            self.assertGreater(self.fair(owner), 0)
+        (dying,) = self.listeners(1, name=f"{self.channel}:dying")
+        (behind,) = self.listeners(1, name=f"{self.channel}:behind")
+        self.assertEqual(self.fair_release("holder"), 1)
+        self.assert_heard(dying, b"0", name=f"{self.channel}:dying")
+        dying.close()
+        self.assert_heard(behind, b"0", name=f"{self.channel}:behind")
+        self.assertIsNone(self.fair("behind"))
+
+    def test_one_who_listens_to_everything_is_not_the_first_in_the_queue(self):
+        self.assertIsNone(self.fair("holder"))
+        for owner in ("dead", "alive"):
+            self.assertGreater(self.fair(owner), 0)
+        monitor = self.enterContext(Client(self.server.port))
+        monitor.call("PSUBSCRIBE", "*")
+        (alive,) = self.listeners(1, name=f"{self.channel}:alive")
+        self.assertEqual(self.fair_release("holder"), 1)
+        self.assert_heard(alive, b"0", name=f"{self.channel}:alive")
+
+    def test_one_who_was_called_and_listens_has_all_the_time_that_he_needs(self):
+        self.assertIsNone(self.fair("holder"))
+        for owner in ("slow", "behind"):
+            self.assertGreater(self.fair(owner), 0)
+        (slow,) = self.listeners(1, name=f"{self.channel}:slow")
+        (behind,) = self.listeners(1, name=f"{self.channel}:behind")
+        self.assertEqual(self.fair_release("holder"), 1)
+        self.assert_heard(slow, b"0", name=f"{self.channel}:slow")
+        time.sleep(0.5)  # well beyond the first looks
+        self.assertGreater(self.fair("behind"), 0)
+        self.assertIsNone(self.fair("slow"))
+        self.assertEqual(self.fair_release("slow"), 1)
+        self.assert_heard(behind, b"0", name=f"{self.channel}:behind")
+
     def test_nobody_is_left_in_the_queue_of_a_fair_lock(self):
         self.assertIsNone(self.fair("holder"))
         self.assertGreater(self.fair("dead"), 0)
