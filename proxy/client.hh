@@ -206,7 +206,7 @@ public:
 
     /// Ends the connection now.
     virtual void cut() = 0;
-    /// Calls back once when the client has sent something more, or has left.
+    /// Calls back once when the client has sent something more, or has left; at once if it has.
     virtual void when_heard(std::function<void()> call) = 0;
     /// It has just been given this lock: if it says nothing more it may not know, and send the same
     /// again over another connection.

@@ -192,7 +192,13 @@ ss::future<ss::temporary_buffer<char>> session::read() {
 
 void session::when_heard(std::function<void()> call) {
     _heard = std::move(call);
-    if (!_heard || _reading_ahead) {
+    if (!_heard) {
+        return;
+    }
+    if (_reading_ahead) {
+        if (_reading_ahead->available()) {
+            std::exchange(_heard, nullptr)();  // while it waited for something else
+        }
         return;
     }
     _reading_ahead = _in.get().then([this](ss::temporary_buffer<char> bytes) {
@@ -660,7 +666,7 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
     auto& items = _for_cores[core].items;
     _gaps.push_back({output.size(), core, items.size(), replies != reply_mode::on});
     items.push_back({&spec, database, reply.spoken(), owned_request(request), id,
-                     std::move(tried.wanted), std::move(answer), where, std::move(keys)});
+                     std::move(tried.wanted), std::move(answer), where, std::move(keys), has_more});
 }
 
 void session::run_slowly(const command_spec* spec, const protocol::request& request,

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""What clients say to one proxy is done at another as if it had been said there, and whatever they say around it."""
+
+import time
+
+from fleet_support import SHORT_LEASES, proxies_of, states_of, wait_until
+from linked_support import SECRET, ProxiesCase
+from native_support import as_map
+from relay import Relay
+from support import Client, encode, main
+
+LONG = SECRET + "leases: {max_ttl: 60s, slack: 200ms, untimed: 1s}\n"
+
+
+def say(client, *commands):
+    """All in one packet."""
+    client.socket.sendall(b"".join(encode(*words) for words in commands))
+    return [client.read() for _ in commands]
+
+
+def guests_of(client):
+    """Clients of other proxies that are served there."""
+    return client.call("CLIENT", "LIST").count(b"laddr=proxy ")
+
+
+class Choices(ProxiesCase):
+    """A client's database and protocol are those that it had when it said something."""
+
+    def test_a_choice_comes_after_what_was_said_before_it(self):
+        here, there = self.clients(2)
+        here.call("SET", "k", "me", "NX", "PX", 1900)
+        self.assertEqual(say(there, ("GET", "k"), ("SELECT", 5), ("GET", "k")), [b"me", "OK", None])
+        self.assertEqual(say(there, ("SELECT", 0), ("GET", "k"), ("SELECT", 5)), ["OK", b"me", "OK"])
+        self.assertEqual(say(there, ("SELECT", 0), ("GET", "k"), ("RESET",)), ["OK", b"me", "RESET"])
+        there.call("SELECT", 5)
+        here.call("SELECT", 5)
+        here.call("LK.ACQUIRE", "k", "five", "TTL", 1900)
+        looked, reset = say(there, ("LK.HOLDERS", "k"), ("RESET",))
+        self.assertEqual((as_map(looked[0])[b"owner"], reset), (b"five", "RESET"))
+        self.assertEqual(say(there, ("DEL", "k"), ("SELECT", 5)), [1, "OK"])
+        self.assertEqual(len(there.call("LK.HOLDERS", "k")), 1)
+
+    def test_a_lock_by_the_connection_that_was_given_up_in_time_is_not_lost(self):
+        proxies, home = self.two_and_a_mortal(SECRET + SHORT_LEASES)
+        there = self.client(proxies[0])
+        with Client(home.port) as here:
+            there.call("HELLO", 3)
+            here.call("LK.ACQUIRE", "k", "first", "TTL", 1900)
+            there.send("LK.ACQUIRE", "k", "me", "WAIT", 0)
+            wait_until(lambda: len(here.call("LK.WAITERS", "k")) == 1, "it is in line there")
+            here.call("LK.RELEASE", "k", "first")
+            self.assertEqual(there.read()[2], 1)
+            self.assertEqual(say(there, ("LK.RELEASE", "k", "me"), ("SELECT", 5)), [0, "OK"])
+        home.kill_process()
+        watching = self.client(proxies[0])
+        wait_until(lambda: states_of(watching) != ["self", "up", "up"], "it is missed")
+        self.assertEqual(there.call("PING"), "PONG")
+
+
+    def test_a_set_that_looks_first_looks_at_the_home(self):
+        here, there = self.clients(2)
+        for number, (words, answer) in enumerate(((("XX",), "OK"), (("IFEQ", "me"), "OK"), (("IFNE", "me"), None),
+                                                  (("GET",), b"me"), (("NX", "GET"), b"me"), (("NX",), None))):
+            with self.subTest(words=words):
+                key = f"k{number}"
+                here.call("SET", key, "me", "NX", "PX", 1900)
+                self.assertEqual(there.call("SET", key, "you", "PX", 1500, *words), answer)
+                kept = b"me" if answer is None or "NX" in words else b"you"
+                self.assertEqual(here.call("GET", key), kept)
+        self.assertIsNone(there.call("SET", "nobody's", "you", "XX", "PX", 1500))
+
+
+class LostAnswers(ProxiesCase):
+    """The link breaks behind a command: what would not be the same if repeated is not."""
+
+    def setUp(self):
+        super().setUp()
+        self.relay = self.enterContext(Relay(0, lambda: [self.proxy.process.pid]))
+        self.home = self.lone_proxy(SECRET.replace("}", f", advertise: '127.0.0.1:{self.relay.port}'}}") + SHORT_LEASES)
+        self.relay.target = self.home.port
+        self.proxy = self.lone_proxy()
+        self.here, self.there = self.client(self.home), self.client(self.proxy)
+        wait_until(lambda: states_of(self.there) == ["self", "up"], "there is a link")
+
+    def sent(self):
+        return sum(each["forwarded"] for each in proxies_of(self.here_at_proxy).values())
+
+    def lose_the_answer(self, *words):
+        self.here_at_proxy = self.client(self.proxy)
+        before = self.sent()
+        self.relay.cut(self.proxy.process.pid, "replies")
+        self.there.send(*words)
+        wait_until(lambda: self.sent() > before, "it is on its way")
+
+    def test_a_set_does_not_overwrite_who_came_after_it(self):
+        for words in (("PX", 1000), ("XX", "PX", 1000), ("GET", "PX", 1000)):
+            with self.subTest(words=words):
+                self.here.call("SET", "k", "first", "PX", 2000)
+                self.lose_the_answer("SET", "k", "second", *words)
+                wait_until(lambda: self.here.call("GET", "k") == b"second", "it is done there")
+                self.here.call("SET", "k", "third", "PX", 2000)
+                self.relay.heal()
+                self.assertIn("HOMELOST", str(self.there.read()))
+                self.assertEqual(self.here.call("GET", "k"), b"third")
+                wait_until(lambda: states_of(self.there) == ["self", "up"], "the link is back")
+
+    def test_a_look_is_taken_again_whichever_way_it_goes(self):
+        for key in ("a", "b"):
+            self.here.call("SET", key, "me", "PX", 2000)
+        for words in (("GET", "a"), ("EXISTS", "a", "b")):
+            with self.subTest(words=words):
+                for key in ("a", "b"):
+                    self.here.call("PEXPIRE", key, 2000)
+                self.lose_the_answer(*words)
+                self.relay.heal()
+                # Without a link this proxy knows of no lock there.
+                self.assertIn(self.there.read(), (b"me", 2, None, 0))
+                wait_until(lambda: states_of(self.there) == ["self", "up"], "the link is back")
+
+
+class HeldBack(ProxiesCase):
+    """Who polls through another proxy is held back by the home, until he has something else to say."""
+
+    PARKS = LONG + "policies: [{keys: '*', pollers: park, park: 10s}]\n"
+    SOON = 4  # seconds: less than half of that, which is the least
+
+    def assert_told_soon(self, client, replies):
+        began = time.monotonic()
+        self.assertEqual([client.read() for _ in replies], replies)
+        self.assertLess(time.monotonic() - began, self.SOON)
+
+    def wait_for_parked(self, looking, key):
+        wait_until(lambda: [as_map(one)[b"kind"] for one in looking.call("LK.WAITERS", key)] == [b"parked"],
+                   "it is held back")
+
+    def test_by_a_command_of_its_own(self):
+        here, there = self.clients(2, more=self.PARKS)
+        here.call("SET", "k", "holder", "NX", "PX", 50_000)
+        there.send("SET", "k", "poller", "NX", "PX", 50_000)
+        self.wait_for_parked(here, "k")
+        there.send("GET", "k")
+        self.assert_told_soon(there, [None, b"holder"])
+
+    def test_with_more_in_the_same_packet(self):
+        here, there = self.clients(2, more=self.PARKS)
+        here.call("SET", "k", "holder", "NX", "PX", 50_000)
+        there.socket.sendall(encode("SET", "k", "poller", "NX", "PX", 50_000) + encode("PING"))
+        self.assert_told_soon(there, [None, "PONG"])
+
+    def test_behind_others_of_a_packet(self):
+        here, there = self.clients(2, more=self.PARKS)
+        for key in ("k", "l"):
+            here.call("SET", key, "holder", "NX", "PX", 50_000)
+        there.socket.sendall(encode("GET", "l") + encode("SET", "k", "poller", "NX", "PX", 50_000))
+        self.wait_for_parked(here, "k")
+        there.send("PING")
+        self.assert_told_soon(there, [b"holder", None, "PONG"])
+
+    def moved(self):
+        """Of a key that went from one home to another, which the third proxy does not know."""
+        first, second, there = self.clients(3, more=self.PARKS)
+        first.call("LK.ACQUIRE", "k", "first", "TTL", 50_000)
+        self.assertEqual(there.call("EXISTS", "k"), 1)
+        first.call("LK.RELEASE", "k", "first")
+        wait_until(lambda: not any(master.call("EXISTS", "k") for master in self.masters), "it is given back")
+        self.assertEqual(second.call("SET", "k", "second", "NX", "PX", 50_000), "OK")
+        return second, there
+
+    def test_by_a_home_that_had_to_be_found(self):
+        second, there = self.moved()
+        there.send("SET", "k", "poller", "NX", "PX", 50_000)
+        self.wait_for_parked(second, "k")
+        there.send("PING")
+        self.assert_told_soon(there, [None, "PONG"])
+
+    def test_by_a_home_that_had_to_be_found_for_a_packet(self):
+        _, there = self.moved()
+        there.socket.sendall(encode("SET", "k", "poller", "NX", "PX", 50_000) + encode("PING"))
+        self.assert_told_soon(there, [None, "PONG"])
+
+
+if __name__ == "__main__":
+    main()
