@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <seastar/core/coroutine.hh>
-#include <seastar/coroutine/as_future.hh>
 #include <seastar/util/log.hh>
 #include <set>
 #include <stdexcept>
@@ -13,6 +12,7 @@
 #include "protocol/command_writer.hh"
 #include "protocol/text.hh"
 #include "proxy/client.hh"
+#include "proxy/link.hh"
 #include "proxy/peers.hh"
 #include "proxy/scripts/library.hh"
 #include "proxy/services.hh"
@@ -33,6 +33,16 @@ void count(forwarding_counters& counted, const forward_result& result,
     }
     counted.not_home += !result && result.error() == forward_trouble::not_home ? 1 : 0;
     counted.broken += !result && result.error() == forward_trouble::unknown ? 1 : 0;
+}
+
+/// Who waits for a lock may be many, and what is told of them long; another proxy is one of us.
+protocol::limits answer_limits() {
+    constexpr size_t bytes_max = 64 * 1024 * 1024;
+    constexpr size_t values_max = bytes_max / 4;  // as sent, the shortest has as many
+    protocol::limits bounds;
+    bounds.reply_bytes_max = bounds.reply_bulk_bytes_max = bytes_max;
+    bounds.reply_values_max = bounds.reply_elements_max = values_max;
+    return bounds;
 }
 
 constexpr std::string_view by_sha = "EVALSHA";
@@ -181,15 +191,21 @@ private:
     }
 
     ss::future<> read_loop() {
-        auto ended = co_await ss::coroutine::as_future(read_replies());
-        if (ended.failed()) {
-            log.debug("client {}: {}", _owner.id, ended.get_exception());
+        auto trouble = forward_trouble::unknown;
+        try {
+            co_await read_replies();
+        } catch (const channel_refused&) {
+            trouble = forward_trouble::not_sent;  // as good as that
+        } catch (const std::exception& problem) {
+            log.debug("client {}: {}", _owner.id, problem.what());
+        } catch (...) {
+            log.debug("client {}: an unknown problem", _owner.id);
         }
         _over = true;
         cut();
         for (auto& each : std::exchange(_expected, {})) {
             if (each) {
-                each->set_value(std::unexpected(forward_trouble::unknown));
+                each->set_value(std::unexpected(trouble));
             }
         }
         if (!_left) {
@@ -256,7 +272,7 @@ private:
     ss::connected_socket _socket;
     ss::data_source _in;
     ss::data_sink _out;
-    protocol::reply_parser _parser;
+    protocol::reply_parser _parser{answer_limits()};
     /// In order; nothing for a command of our own.
     std::deque<std::optional<ss::promise<forward_result>>> _expected;
     std::set<std::string> _scripts_told;  ///< SHA-1s

@@ -28,7 +28,7 @@ namespace lockkeeper::proxy {
 namespace ss = seastar;
 
 /// The version of what is said over links; a peer with another one is not talked to.
-inline constexpr int64_t link_version = 2;
+inline constexpr int64_t link_version = 3;
 
 /// What a peer must show and is shown.
 struct own_card {
@@ -99,8 +99,13 @@ public:
     }
     void heard(shards::announcement what);
 
-    /// Whom to call when a peer opens a conversation on this core.
-    void serve_with(welcome serve) { _welcome = std::move(serve); }
+    /// Whom to call when a peer opens a conversation on this core, and whether there is a place for
+    /// its client.
+    void serve_with(welcome serve, std::function<bool()> has_place) {
+        _welcome = std::move(serve);
+        _has_place = std::move(has_place);
+    }
+    bool has_place() const { return _welcome && !_stopping && _has_place(); }
     void take_in(ss::connected_socket channel, link_origin from, std::string who);
 
     /// A number that no order of any proxy has had.
@@ -125,6 +130,7 @@ private:
     std::function<void()> _changed;
     std::set<std::string> _known;  ///< addresses that _changed has been called for
     welcome _welcome;
+    std::function<bool()> _has_place;
     std::function<void(shards::announcement)> _hear;
     uint64_t _orders = 0;
     ss::gate _gate;

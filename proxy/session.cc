@@ -277,6 +277,7 @@ ss::future<> session::serve_link() {
                  all.links.local().take_in(std::move(channel), {from, _link->end()},
                                            std::move(who));
              },
+         .has_place = [this] { return all.links.local().has_place(); },
          .hear = [this](shards::announcement what) { all.links.local().heard(std::move(what)); }});
     auto hung_up = gone.subscribe([&conversations]() noexcept { conversations.cut("hung up"); });
     _link = &conversations;

@@ -118,6 +118,72 @@ class LostAnswers(ProxiesCase):
                 wait_until(lambda: states_of(self.there) == ["self", "up"], "the link is back")
 
 
+class Places(ProxiesCase):
+    """A home has places for so many clients, those of other proxies among them."""
+
+    def home_and_proxy(self, limit, cores):
+        proxies = [self.lone_proxy(LONG + f"limits: {{clients: {limit}}}\n", cores), self.lone_proxy(LONG)]
+        for proxy in proxies:
+            with Client(proxy.port) as client:
+                wait_until(lambda: states_of(client) == ["self", "up"], "there are links")
+        return proxies
+
+    def test_what_a_full_home_did_not_take_in_was_not_done(self):
+        home, proxy = self.home_and_proxy(limit=8, cores=1)
+        here, there = self.client(home), self.client(proxy)
+        here.call("SET", "k", "me", "NX", "PX", 60_000)
+        others = [Client(home.port) for _ in range(6)]
+        self.assertEqual([one.call("PING") for one in others], ["PONG"] * 6)
+        self.assertNotIn("HOMELOST", str(there.call("PEXPIRE", "k", 50_000)))
+        self.assertNotIn("HOMELOST", str(there.call("DEL", "k", "l")))
+        self.assertEqual(here.call("GET", "k"), b"me")
+        for one in others:
+            one.__exit__()
+        wait_until(lambda: there.call("PEXPIRE", "k", 50_000) == 1, "there is a place again")
+
+    def test_a_link_has_as_many_places_as_its_home(self):
+        home, proxy = self.home_and_proxy(limit=14, cores=2)
+        here = self.client(home)
+        here.call("SET", "k", "me", "NX", "PX", 60_000)
+        for _ in range(10):
+            self.assertEqual(self.client(proxy).call("GET", "k"), b"me")
+        self.assertEqual(guests_of(here), 10)
+
+    def test_an_idle_client_may_be_busy_at_its_own_proxy(self):
+        home = self.lone_proxy(SECRET + SHORT_LEASES + "limits: {idle: 300ms}\n")
+        proxy = self.lone_proxy()
+        with Client(proxy.port) as client:
+            wait_until(lambda: states_of(client) == ["self", "up"], "there are links")
+        there = self.client(proxy)
+        there.call("HELLO", 3)
+        with Client(home.port) as here:
+            here.call("LK.ACQUIRE", "k", "first")
+            there.send("LK.ACQUIRE", "k", "me", "WAIT", 0)
+            wait_until(lambda: len(here.call("LK.WAITERS", "k")) == 1, "it is in line there")
+            here.call("LK.RELEASE", "k", "first")
+        self.assertEqual(there.read()[2], 1)
+        idle_until = time.monotonic() + 2  # a limit on time is late by a second at most
+        while time.monotonic() < idle_until:
+            self.assertEqual(there.call("PING"), "PONG")
+            time.sleep(0.05)
+        self.assertEqual(there.call("LK.RELEASE", "k", "me"), 0)
+
+
+class Many(ProxiesCase):
+    def test_long_answers_come_over_a_link(self):
+        here, there = self.clients(2, more=LONG + "limits: {output_bytes: 64MB}\n")
+        holders, looks = 2_000, 16
+        here.socket.sendall(b"".join(encode("LK.ACQUIRE", "k", f"o{number}", "TTL", 60_000, "SHARED")
+                                     for number in range(holders)))
+        self.assertTrue(all(here.read()[0] for _ in range(holders)))
+        there.call("MULTI")
+        for _ in range(looks):
+            there.call("LK.HOLDERS", "k")
+        looked = there.call("EXEC")
+        self.assertIsInstance(looked, list, looked)
+        self.assertEqual([len(each) for each in looked], [holders] * looks)
+
+
 class HeldBack(ProxiesCase):
     """Who polls through another proxy is held back by the home, until he has something else to say."""
 
