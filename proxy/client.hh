@@ -150,6 +150,7 @@ public:
     /// Messages that came before that reply are in `output` still, and nobody is about to write
     /// them.
     bool messages_due = false;
+    bool was_unblocked = false;  ///< somebody has ended the wait under way
     bool unblocked_with_error = false;
     bool lives_with_locks = false;  ///< some locks may end with this connection
     bool has_more = false;          ///< bytes of further commands have come with the present one

@@ -64,7 +64,8 @@ public:
     ss::future<forward_result> call_together(std::string_view home,
                                              std::span<const owned_request> requests,
                                              std::optional<uint64_t> only_in = std::nullopt);
-    /// The client has said more, while it waits for answers: whoever holds one back need not.
+    /// The client has said more while it waits for answers, or is not to wait any longer: whoever
+    /// holds one back, or has it stand in line, need not.
     void say_that_there_is_more();
     /// The conversation with that proxy goes on, as far as we know.
     bool is_talking_to(std::string_view home) const { return conversation_with(home) != 0; }

@@ -7,7 +7,7 @@ from fleet_support import SHORT_LEASES, proxies_of, states_of, wait_until
 from linked_support import SECRET, ProxiesCase
 from native_support import as_map
 from relay import Relay
-from support import Client, encode, main
+from support import Client, Error, encode, main
 
 LONG = SECRET + "leases: {max_ttl: 60s, slack: 200ms, untimed: 1s}\n"
 
@@ -182,6 +182,41 @@ class Many(ProxiesCase):
         looked = there.call("EXEC")
         self.assertIsInstance(looked, list, looked)
         self.assertEqual([len(each) for each in looked], [holders] * looks)
+
+
+class Waiting(ProxiesCase):
+    """Somebody else may end the wait of a client that stands in line at another proxy."""
+
+    def setUp(self):
+        super().setUp()
+        proxies = self.proxies(2)
+        self.here, self.there, self.admin = map(self.client, (proxies[0], proxies[1], proxies[1]))
+        self.here.call("LK.ACQUIRE", "k", "first")
+        self.there.send("CLIENT", "ID")
+        self.id = self.there.read()
+
+    def wait_there(self, *words):
+        self.there.send(*words, "WAIT", 0)
+        wait_until(lambda: len(self.here.call("LK.WAITERS", "k")) == 1, "it is in line there")
+
+    def test_a_wait_that_is_ended(self):
+        for words, answer in (((), None), (("TIMEOUT",), None),
+                              (("ERROR",), Error("UNBLOCKED client unblocked via CLIENT UNBLOCK"))):
+            for order in (("LK.ACQUIRE", "k", "me", "TTL", 1000), ("LK.ACQUIRE", "k", "me")):
+                with self.subTest(words=words, order=order):
+                    self.wait_there(*order)
+                    self.assertEqual(self.admin.call("CLIENT", "UNBLOCK", self.id, *words), 1)
+                    self.assertEqual(self.there.read(), answer)
+                    wait_until(lambda: self.here.call("LK.WAITERS", "k") == [], "it has left the line")
+        self.assertEqual(self.admin.call("CLIENT", "UNBLOCK", self.id), 0)
+        self.wait_there("LK.ACQUIRE", "k", "me", "TTL", 1000)
+        self.here.call("LK.RELEASE", "k", "first")
+        self.assertEqual(self.there.read()[2], 1)
+
+    def test_a_wait_for_several_that_is_ended(self):
+        self.wait_there("LK.ACQUIREALL", 2, "k", "l", "me", "TTL", 1000)
+        self.assertEqual(self.admin.call("CLIENT", "UNBLOCK", self.id), 1)
+        self.assertIsNone(self.there.read())
 
 
 class HeldBack(ProxiesCase):
