@@ -426,7 +426,7 @@ void session::execute(const protocol::request& request) {
     if (order.at + 1 == commands_executed && spec && spec->flags & flag_readonly) [[unlikely]] {
         order.at = commands_executed;  // who only looks may still ask for its answer again
     }
-    if (!spec && !all.settings.data) {
+    if (!spec && (!all.settings.data || !from_proxy.empty())) {
         if (multi) {
             multi->broken = true;
         }

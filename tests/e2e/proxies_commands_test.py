@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """What clients say to one proxy is done at another as if it had been said there, and whatever they say around it."""
 
+import signal
 import time
 
 from fleet_support import SHORT_LEASES, proxies_of, states_of, wait_until
 from linked_support import SECRET, ProxiesCase
 from native_support import as_map
 from relay import Relay
-from support import Client, Error, encode, main
+from scripts_test import COMPARE_AND_DELETE
+from support import Client, Error, Redis, encode, main
 
 LONG = SECRET + "leases: {max_ttl: 60s, slack: 200ms, untimed: 1s}\n"
 
@@ -278,6 +280,43 @@ class HeldBack(ProxiesCase):
         _, there = self.moved()
         there.socket.sendall(encode("SET", "k", "poller", "NX", "PX", 50_000) + encode("PING"))
         self.assert_told_soon(there, [None, "PONG"])
+
+
+class LoadedScripts(ProxiesCase):
+    def test_a_proxy_that_stands_still_holds_nobody_up(self):
+        proxies = self.proxies(2)
+        there = self.client(proxies[1])
+        proxies[0].signal(signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            sha = there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE)
+            self.assertEqual(there.call("SCRIPT", "EXISTS", sha), [1])
+            self.assertEqual(there.call("SCRIPT", "FLUSH"), "OK")
+            # A link that is silent is cut after 3 s.
+            self.assertLess(time.monotonic() - began, 2.5)
+        finally:
+            proxies[0].signal(signal.SIGCONT)
+
+    def test_in_a_transaction(self):
+        here, there = self.clients(2)
+        there.call("MULTI")
+        there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE)
+        sha = there.call("EXEC")[0]
+        wait_until(lambda: here.call("SCRIPT", "EXISTS", sha) == [1], "the other one has heard of it")
+
+    def test_who_loads_one_takes_no_place_elsewhere(self):
+        here, there = self.clients(2)
+        there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE)
+        wait_until(lambda: guests_of(here) == 0, "it has left")
+
+    def test_data_hear_of_it_once(self):
+        data = self.enterContext(Redis())
+        more = f"data: redis://127.0.0.1:{data.port}\nlocks: ['*']\n"
+        here, there = self.clients(2, more=SECRET + SHORT_LEASES + more)
+        sha = there.call("SCRIPT", "LOAD", COMPARE_AND_DELETE)
+        self.assertEqual(here.call("SCRIPT", "EXISTS", sha), [1])
+        with Client(data.port) as client:
+            self.assertIn(b"cmdstat_script|load:calls=1,", client.call("INFO", "commandstats"))
 
 
 if __name__ == "__main__":
