@@ -42,4 +42,8 @@ private:
     void wake_writer() override { output.clear(); }
 };
 
+/// The other proxy that has the lease of this key, by its own word. Never fails.
+ss::future<std::optional<std::string>> find_holder(services& all, uint32_t database,
+                                                   std::string key);
+
 }  // namespace lockkeeper::proxy

@@ -13,6 +13,7 @@
 #include <seastar/net/inet_address.hh>
 #include <seastar/util/log.hh>
 
+#include "proxy/errand.hh"
 #include "proxy/peers.hh"
 #include "shards/background.hh"
 
@@ -110,6 +111,11 @@ void listener::serve() {
             welcome_from(std::move(channel), std::move(from), std::move(who));
         },
         [this] { return !_stopping && !is_full_everywhere(); });
+    _services.links.local().ask_with([this](uint32_t database, std::string key) {
+        return ss::with_gate(_gate, [this, database, &key] {
+            return find_holder(_services, database, std::move(key));
+        });
+    });
 }
 
 ss::future<> listener::accept_loop(ss::server_socket& socket, wire how) {
@@ -288,6 +294,7 @@ void listener::change_to(const config::config& next) {
 
 ss::future<> listener::stop() {
     _stopping = true;
+    _services.links.local().ask_with(nullptr);
     _caretaker.cancel();
     if (_socket) {
         _socket.abort_accept();

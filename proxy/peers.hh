@@ -73,6 +73,7 @@ public:
     using members = std::vector<shards::proxy_roster::member>;
     /// A client of another proxy: whose requests to serve, as the other proxy describes it.
     using welcome = std::function<void(ss::connected_socket, link_origin from, std::string who)>;
+    using question = std::function<ss::future<std::optional<std::string>>(uint32_t, std::string)>;
 
     peers(const config::config& settings, own_card card);
     virtual ~peers();
@@ -85,6 +86,10 @@ public:
     /// Who there is, as the registry sees it.
     void update(members all);
     bool is_reachable(std::string_view proxy) const override;
+    ss::future<std::optional<std::string>> ask_who_has(uint32_t database,
+                                                       std::string key) const override;
+    /// How to ask for that; nobody to ask: null.
+    void ask_with(question ask) { _ask = std::move(ask); }
     /// A conversation with that proxy on behalf of a client; nothing if there is no link.
     std::optional<ss::connected_socket> open(std::string_view proxy, std::string_view client);
     /// What is counted of a proxy that can be reached: by its address, for it is another proxy
@@ -131,6 +136,7 @@ private:
     std::set<std::string> _known;  ///< addresses that _changed has been called for
     welcome _welcome;
     std::function<bool()> _has_place;
+    question _ask;
     std::function<void(shards::announcement)> _hear;
     uint64_t _orders = 0;
     ss::gate _gate;

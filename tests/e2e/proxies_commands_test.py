@@ -72,6 +72,42 @@ class Choices(ProxiesCase):
         self.assertIsNone(there.call("SET", "nobody's", "you", "XX", "PX", 1500))
 
 
+class Tokens(ProxiesCase):
+    """Policy `store: token`: the masters hold the token of the client, and do not tell whose client it is."""
+
+    TOKENS = SECRET + SHORT_LEASES + "policies: [{keys: 'shared:*', store: token}]\n"
+    RELEASE = "if redis.call('get',KEYS[1]) == ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end"
+
+    def test_a_lock_is_the_same_through_every_proxy(self):
+        here, there, third = self.clients(3, more=self.TOKENS)
+        for client in (here, there, third):
+            client.call("SELECT", 3)
+        self.assertEqual(here.call("SET", "shared:k", "me", "NX", "PX", 1900), "OK")
+        self.assertEqual(there.call("GET", "shared:k"), b"me")
+        self.assertIsNone(there.call("SET", "shared:k", "you", "NX", "PX", 1900))
+        self.assertEqual(len(third.call("LK.HOLDERS", "shared:k")), 1)
+        self.assertEqual(there.call("EVAL", self.RELEASE, 1, "shared:k", "you"), 0)
+        self.assertEqual(third.call("EVAL", self.RELEASE, 1, "shared:k", "me"), 1)
+        self.assertIsNone(here.call("GET", "shared:k"))
+
+    def test_all_wait_in_one_line(self):
+        here, there = self.clients(2, more=self.TOKENS)
+        here.call("LK.ACQUIRE", "shared:k", "first", "TTL", 1900)
+        there.send("LK.ACQUIRE", "shared:k", "second", "TTL", 1900, "WAIT", 0)
+        wait_until(lambda: len(here.call("LK.WAITERS", "shared:k")) == 1, "it is in line there")
+        self.assertEqual(here.call("LK.RELEASE", "shared:k", "first"), 0)
+        self.assertEqual(there.read()[2], 1)
+
+    def test_a_lock_that_nobody_took_here_is_the_masters(self):
+        here, there = self.clients(2, more=self.TOKENS)
+        for master in self.masters:
+            master.call("SET", "shared:k", "stranger", "PX", 1000)
+        self.assertIsNone(here.call("SET", "shared:k", "me", "NX", "PX", 1000))
+        there.send("LK.ACQUIRE", "shared:k", "you", "TTL", 1000, "WAIT", 0)
+        self.assertIsNone(here.call("SET", "shared:k", "me", "NX", "PX", 1000))
+        self.assertEqual(there.read()[2], 1)
+
+
 class LostAnswers(ProxiesCase):
     """The link breaks behind a command: what would not be the same if repeated is not."""
 
