@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """What clients say to one proxy is done at another as if it had been said there, and whatever they say around it."""
 
+import functools
+import os
 import signal
 import time
 
+import admin_test
 from fleet_support import SHORT_LEASES, proxies_of, states_of, wait_until
 from linked_support import SECRET, ProxiesCase
 from native_support import as_map
 from relay import Relay
 from scripts_test import COMPARE_AND_DELETE
-from support import Client, Error, Redis, encode, main
+from support import Client, Error, Lockkeeper, Redis, encode, main, stripe_of
 
 LONG = SECRET + "leases: {max_ttl: 60s, slack: 200ms, untimed: 1s}\n"
 
@@ -353,6 +356,32 @@ class LoadedScripts(ProxiesCase):
         self.assertEqual(here.call("SCRIPT", "EXISTS", sha), [1])
         with Client(data.port) as client:
             self.assertIn(b"cmdstat_script|load:calls=1,", client.call("INFO", "commandstats"))
+
+
+class Breaking(ProxiesCase):
+    """POST /api/break at a proxy that is not the home of the lock."""
+
+    def proxy_with_page(self):
+        os.environ["LOCKKEEPER_TEST_SECRET"] = admin_test.Breaking.SECRET
+        config = stripe_of(self.masters, timeout="2s") + LONG + "http: {break_locks: true}\n" + admin_test.Breaking.USERS
+        proxy = self.enterContext(Lockkeeper(http=True, config=config))
+        proxy.wait_for_votes(6)
+        return proxy
+
+    def test_a_lock_is_broken_where_it_is(self):
+        home, proxy = self.proxy_with_page(), self.proxy_with_page()
+        here, there = self.client(home), self.client(proxy)
+        wait_until(lambda: states_of(there) == ["self", "up"], "there is a link")
+        here.call("HELLO", 3)
+        fence = here.call("LK.ACQUIRE", "k", "me", "TTL", 50_000)[0]
+        ask = functools.partial(admin_test.Breaking.ask_to_break, None, proxy)
+        # By the link of the core that serves the page, which may come a moment later.
+        wait_until(lambda: ask("k", fence - 1)[:2] == (409, "somebody else has it by now"), "it finds the lock")
+        self.assertEqual(ask("k", fence)[:2], (200, "broken"))
+        self.assertEqual(here.read(), [b"lk.lost", b"k", b"me", fence])
+        self.assertEqual(ask("k", fence)[0], 404)
+        self.assertEqual(ask("nobody's", 1)[0], 404)
+        self.assertRegex(proxy.output(), rf"audit - .*user 'root', client 0 at .*: lk\.break 'k' 'fence={fence}'")
 
 
 if __name__ == "__main__":
