@@ -8,6 +8,7 @@
 #include <seastar/core/sleep.hh>
 #include <seastar/core/when_all.hh>
 
+#include "proxy/away_holders.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/services.hh"
@@ -314,6 +315,7 @@ ss::future<std::expected<lock_answer, forward_trouble>> acquire_at_home(client& 
             co_return std::unexpected(forward_trouble::unknown);
         }
         who.away.granted(answer.home, order.database, order.key, order.owner, answer.given.fence);
+        away_holders::here().add(who);
     }
     co_return answer;
 }

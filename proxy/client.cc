@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "proxy/away_holders.hh"
 #include "proxy/forwarder.hh"
 #include "proxy/link_handshake.hh"
 #include "proxy/peers.hh"
@@ -13,6 +14,7 @@ namespace lockkeeper::proxy {
 client::client(services& shared) : user(shared.users.local().standard()), all(shared) {}
 
 client::~client() {
+    away_holders::here().remove(*this);
     leave_user();
 }
 

@@ -11,6 +11,7 @@
 
 #include "protocol/command_writer.hh"
 #include "protocol/text.hh"
+#include "proxy/away_holders.hh"
 #include "proxy/client.hh"
 #include "proxy/link.hh"
 #include "proxy/peers.hh"
@@ -291,13 +292,14 @@ client_choices forwarder::choices() const {
     return {.database = _owner.database, .spoken = _owner.reply.spoken()};
 }
 
-/// Which of the locks that live by the client's connection do so no longer when this is done.
+/// Which of the locks that live by a connection do so no longer when this is done; it may be that
+/// of another client.
 forwarder::ended_locks forwarder::locks_ended_by(const protocol::request& request,
                                                  uint32_t database) const {
     using protocol::equals_ignoring_case;
     const auto name = request.name();
     ended_locks ends{.database = database};
-    if (_owner.away.empty() || request.size() < 3) {
+    if (!away_holders::any() || request.size() < 3) {
         return ends;
     }
     const bool is_release = equals_ignoring_case(name, "lk.release");
@@ -321,6 +323,7 @@ void forwarder::note_ended(const ended_locks& ends, const protocol::reply& answe
     }
     for (const std::string& key : ends.keys) {
         _owner.away.gone(ends.database, key, ends.owner);
+        away_holders::released(ends.database, key, ends.owner);
     }
 }
 

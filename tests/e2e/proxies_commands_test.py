@@ -145,6 +145,19 @@ class LostAnswers(ProxiesCase):
                 self.assertEqual(self.here.call("GET", "k"), b"third")
                 wait_until(lambda: states_of(self.there) == ["self", "up"], "the link is back")
 
+    def test_a_lock_that_somebody_else_gave_up_is_not_lost(self):
+        self.there.call("HELLO", 3)
+        self.here.call("LK.ACQUIRE", "k", "first", "TTL", 1900)
+        self.there.send("LK.ACQUIRE", "k", "me", "WAIT", 0)
+        wait_until(lambda: len(self.here.call("LK.WAITERS", "k")) == 1, "it is in line there")
+        self.here.call("LK.RELEASE", "k", "first")
+        self.assertEqual(self.there.read()[2], 1)
+        self.assertEqual(self.client(self.proxy).call("LK.RELEASE", "k", "me"), 0)
+        self.relay.reset_and_wait()
+        watching = self.client(self.proxy)
+        wait_until(lambda: states_of(watching) == ["self", "up"], "the link is back")
+        self.assertEqual(self.there.call("PING"), "PONG")
+
     def test_a_look_is_taken_again_whichever_way_it_goes(self):
         for key in ("a", "b"):
             self.here.call("SET", key, "me", "PX", 2000)
