@@ -238,6 +238,9 @@ void part_from_other_proxies(ss::sharded<shards::lock_service>& locks,
                              ss::sharded<wake_ups>& wakers) {
     struct nobody final : shards::home_directory {
         bool is_reachable(std::string_view) const override { return false; }
+        ss::future<std::optional<std::string>> ask_who_has(uint32_t, std::string) const override {
+            return ss::make_ready_future<std::optional<std::string>>();
+        }
     };
     static const nobody none;
     wakers.invoke_on_all([](wake_ups& core) { core.pass_on_with(nullptr); }).get();

@@ -8,6 +8,7 @@
 #include <seastar/core/sleep.hh>
 #include <seastar/core/when_all.hh>
 
+#include "proxy/away_holders.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/services.hh"
@@ -226,6 +227,13 @@ ss::future<std::optional<forward_result>> ask_home(client& who, std::vector<std:
     }
 }
 
+shards::forward_journey::if_unknown rule_if_unknown(const owned_request& request) {
+    using enum shards::forward_journey::if_unknown;
+    const auto views = request.views();
+    const command_spec* const spec = find_command(views[0]);
+    return spec && may_be_repeated(*spec, protocol::request{views}) ? ask_again : tell;
+}
+
 ss::future<> forget_home(client& who, uint32_t database, std::string key, std::string home,
                          forward_trouble why) {
     return who.all.locks.invoke_on(
@@ -251,12 +259,14 @@ ss::future<bool> done_at_home(client& who, const owned_request& request,
         reply_lock_error(who.reply, shards::lock_error::moved);
         co_return true;
     }
-    const auto answered =
-        co_await ask_home(who, std::move(names), shards::forward_journey::if_unknown::tell,
-                          [&who, &request](const std::string& home) {
-                              const auto views = request.views();
-                              return who.homes().call(home, protocol::request{views});
-                          });
+    const auto answered = co_await ask_home(
+        who, std::move(names), rule_if_unknown(request), [&who, &request](const std::string& home) {
+            const auto views = request.views();
+            auto answer = who.homes().call(home, protocol::request{views});
+            who.has_more ? who.homes().say_that_there_is_more()
+                         : who.when_heard([&who] { who.homes().say_that_there_is_more(); });
+            return std::move(answer).finally([&who] { who.when_heard(nullptr); });
+        });
     if (!answered) {
         co_return false;
     }
@@ -276,8 +286,8 @@ ss::future<std::expected<lock_answer, forward_trouble>> acquire_at_home(client& 
     who.end_reply();
     who.blocked = order.wait.has_value();
     const auto asked = shards::read_clock();
-    const auto result =
-        co_await who.homes().call(home, protocol::request{views}, order.wait.has_value());
+    const auto result = co_await who.homes().call(home, protocol::request{views},
+                                                  {.may_last = order.wait.has_value()});
     who.blocked = false;
     if (who.gone.abort_requested()) {
         // The conversation has ended with it, and so has the wait there.
@@ -315,6 +325,7 @@ ss::future<std::expected<lock_answer, forward_trouble>> acquire_at_home(client& 
             co_return std::unexpected(forward_trouble::unknown);
         }
         who.away.granted(answer.home, order.database, order.key, order.owner, answer.given.fence);
+        away_holders::here().add(who);
     }
     co_return answer;
 }

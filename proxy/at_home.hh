@@ -39,6 +39,9 @@ struct key_places {
 /// `anew`: the masters are asked about all that are not here, whatever was known of their homes.
 ss::future<key_places> places_of(client& who, std::vector<key_name> keys, bool anew);
 
+/// What to do if nobody knows whether a command was carried out.
+shards::forward_journey::if_unknown rule_if_unknown(const owned_request& request);
+
 /// Asks that proxy for something.
 using home_question = std::function<ss::future<forward_result>(const std::string& home)>;
 
@@ -49,7 +52,8 @@ ss::future<std::optional<forward_result>> ask_home(client& who, std::vector<std:
                                                    home_question ask);
 
 /// Has the proxy that has the lease of these keys carry the command out, if that is another one
-/// than ours. False: it is ours to do.
+/// than ours. Its answer may be held back there until the client says something else. False: it is
+/// ours to do.
 ss::future<bool> done_at_home(client& who, const owned_request& request,
                               std::vector<std::string_view> keys);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "proxy/away_holders.hh"
 #include "proxy/forwarder.hh"
 #include "proxy/link_handshake.hh"
 #include "proxy/peers.hh"
@@ -13,6 +14,7 @@ namespace lockkeeper::proxy {
 client::client(services& shared) : user(shared.users.local().standard()), all(shared) {}
 
 client::~client() {
+    away_holders::here().remove(*this);
     leave_user();
 }
 
@@ -203,8 +205,10 @@ std::optional<std::string_view> client::overstays(ss::lowres_clock::time_point n
         first_heard != ss::lowres_clock::time_point{} && now - first_heard > limits.handshake) {
         return "takes too long for its first command";
     }
-    // Who waits or listens is silent for a good reason.
-    const bool is_busy = blocked || is_link || in_reply || being_written > 0 || subscriptions() > 0;
+    // Who waits or listens is silent for a good reason, and a client of another proxy may be busy
+    // there.
+    const bool is_busy = blocked || is_link || in_reply || being_written > 0 ||
+                         subscriptions() > 0 || !from_proxy.empty();
     if (limits.idle.count() > 0 && !is_busy && now - last_heard > limits.idle) {
         return is_idle;
     }

@@ -150,6 +150,7 @@ public:
     /// Messages that came before that reply are in `output` still, and nobody is about to write
     /// them.
     bool messages_due = false;
+    bool was_unblocked = false;  ///< somebody has ended the wait under way
     bool unblocked_with_error = false;
     bool lives_with_locks = false;  ///< some locks may end with this connection
     bool has_more = false;          ///< bytes of further commands have come with the present one
@@ -206,7 +207,7 @@ public:
 
     /// Ends the connection now.
     virtual void cut() = 0;
-    /// Calls back once when the client has sent something more, or has left.
+    /// Calls back once when the client has sent something more, or has left; at once if it has.
     virtual void when_heard(std::function<void()> call) = 0;
     /// It has just been given this lock: if it says nothing more it may not know, and send the same
     /// again over another connection.

@@ -113,6 +113,10 @@ std::vector<std::string_view> counted_keys(const protocol::request& args) {
     return {keys.begin(), keys.end()};
 }
 
+bool may_be_repeated(const command_spec& spec, const protocol::request& args) {
+    return spec.flags & flag_readonly || (spec.is_repeatable && spec.is_repeatable(args));
+}
+
 bool takes(const command_spec& spec, size_t arguments) {
     return arguments >= static_cast<size_t>(spec.least) &&
            (spec.most < 0 || arguments <= static_cast<size_t>(spec.most));

@@ -91,6 +91,12 @@ struct command_spec {
     std::vector<std::string_view> (*find_keys)(client&, const protocol::request&) = nullptr;
     /// A command with another way that has to run `in_time` all the same, for it may wait.
     bool (*may_wait)(client&, const protocol::request&) = nullptr;
+    /// With these arguments, to do it twice is to do it once. For those that only look it is so
+    /// anyway.
+    bool (*is_repeatable)(const protocol::request&) = nullptr;
+    /// With these arguments it changes a key that nobody has, too: whose the key is shows when its
+    /// lease is asked for. For any other command a key without a lease here is one that nobody has.
+    bool (*finds_out_by_trying)(const protocol::request&) = nullptr;
 };
 
 /// nullptr if there is none of that name, in whatever case.
@@ -103,6 +109,9 @@ std::vector<std::string_view> keys_of(const command_spec& spec, const protocol::
 /// EVAL and its kin tell the number of keys, and which ones they are does not depend on whether we
 /// know the script. Nothing if the number makes no sense.
 std::vector<std::string_view> counted_keys(const protocol::request& args);
+
+/// Whether it may be carried out once more if nobody knows whether it has been.
+bool may_be_repeated(const command_spec& spec, const protocol::request& args);
 
 /// Whether that is a right number of arguments, the name included.
 bool takes(const command_spec& spec, size_t arguments);

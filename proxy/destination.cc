@@ -21,7 +21,9 @@ bool is_lock(const config::config& settings, std::string_view key) {
 
 destination destination_of(client& who, const command_spec* spec, const protocol::request& args) {
     const config::config& settings = who.all.settings;
-    if (!settings.data || (spec && spec->flags & flag_native)) {
+    // What another proxy sends for its clients is about locks, or about all proxies.
+    const bool is_guest = spec && !who.from_proxy.empty();
+    if (!settings.data || is_guest || (spec && spec->flags & flag_native)) {
         return destination::here;
     }
     if (!spec || (spec->flags & flag_about_data)) {

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <seastar/core/coroutine.hh>
-#include <seastar/coroutine/as_future.hh>
 #include <seastar/util/log.hh>
 #include <set>
 #include <stdexcept>
@@ -12,7 +11,9 @@
 
 #include "protocol/command_writer.hh"
 #include "protocol/text.hh"
+#include "proxy/away_holders.hh"
 #include "proxy/client.hh"
+#include "proxy/link.hh"
 #include "proxy/peers.hh"
 #include "proxy/scripts/library.hh"
 #include "proxy/services.hh"
@@ -33,6 +34,16 @@ void count(forwarding_counters& counted, const forward_result& result,
     }
     counted.not_home += !result && result.error() == forward_trouble::not_home ? 1 : 0;
     counted.broken += !result && result.error() == forward_trouble::unknown ? 1 : 0;
+}
+
+/// Who waits for a lock may be many, and what is told of them long; another proxy is one of us.
+protocol::limits answer_limits() {
+    constexpr size_t bytes_max = 64 * 1024 * 1024;
+    constexpr size_t values_max = bytes_max / 4;  // as sent, the shortest has as many
+    protocol::limits bounds;
+    bounds.reply_bytes_max = bounds.reply_bulk_bytes_max = bytes_max;
+    bounds.reply_values_max = bounds.reply_elements_max = values_max;
+    return bounds;
 }
 
 constexpr std::string_view by_sha = "EVALSHA";
@@ -67,16 +78,17 @@ public:
     bool is_over() const { return _over; }
     uint64_t number() const { return _number; }
 
-    ss::future<forward_result> call(const protocol::request& request) {
+    ss::future<forward_result> call(const protocol::request& request, client_choices as) {
         protocol::output bytes;
-        follow_client(bytes);
+        follow(as, bytes);
         write(bytes, request, true);
         return send(bytes);
     }
 
-    ss::future<forward_result> call_together(std::span<const owned_request> requests) {
+    ss::future<forward_result> call_together(std::span<const owned_request> requests,
+                                             client_choices as) {
         protocol::output bytes;
-        follow_client(bytes);
+        follow(as, bytes);
         for (const owned_request& each : requests) {
             const auto views = each.views();
             write(bytes, protocol::request{views}, false);
@@ -168,29 +180,35 @@ private:
     }
 
     /// A change of database or version goes ahead of the next command.
-    void follow_client(protocol::output& bytes) {
-        if (const int version = static_cast<int>(_owner.reply.spoken()); version != _version) {
+    void follow(client_choices as, protocol::output& bytes) {
+        if (const int version = static_cast<int>(as.spoken); version != _version) {
             protocol::write_command(bytes, "HELLO", version);
             _expected.emplace_back();
             _version = version;
         }
-        if (_owner.database != _database) {
-            protocol::write_command(bytes, "SELECT", _owner.database);
+        if (as.database != _database) {
+            protocol::write_command(bytes, "SELECT", as.database);
             _expected.emplace_back();
-            _database = _owner.database;
+            _database = as.database;
         }
     }
 
     ss::future<> read_loop() {
-        auto ended = co_await ss::coroutine::as_future(read_replies());
-        if (ended.failed()) {
-            log.debug("client {}: {}", _owner.id, ended.get_exception());
+        auto trouble = forward_trouble::unknown;
+        try {
+            co_await read_replies();
+        } catch (const channel_refused&) {
+            trouble = forward_trouble::not_sent;  // as good as that
+        } catch (const std::exception& problem) {
+            log.debug("client {}: {}", _owner.id, problem.what());
+        } catch (...) {
+            log.debug("client {}: an unknown problem", _owner.id);
         }
         _over = true;
         cut();
         for (auto& each : std::exchange(_expected, {})) {
             if (each) {
-                each->set_value(std::unexpected(forward_trouble::unknown));
+                each->set_value(std::unexpected(trouble));
             }
         }
         if (!_left) {
@@ -228,7 +246,8 @@ private:
         if (reply.kind() == protocol::reply_kind::push) {
             if (const auto items = reply.items();
                 items.size() == 4 && items[0].text() == "lk.lost") {
-                _owner.away.gone(_owner.database, items[1].text(), items[2].text());
+                _owner.away.lost(_home, items[1].text(), items[2].text(),
+                                 static_cast<uint64_t>(items[3].as_integer().value_or(0)));
             }
             return _owner.relay(reply);
         }
@@ -256,7 +275,7 @@ private:
     ss::connected_socket _socket;
     ss::data_source _in;
     ss::data_sink _out;
-    protocol::reply_parser _parser;
+    protocol::reply_parser _parser{answer_limits()};
     /// In order; nothing for a command of our own.
     std::deque<std::optional<ss::promise<forward_result>>> _expected;
     std::set<std::string> _scripts_told;  ///< SHA-1s
@@ -271,19 +290,25 @@ forwarder::forwarder(client& owner) : _owner(owner) {}
 
 forwarder::~forwarder() = default;
 
-/// Which of the locks that live by the client's connection do so no longer when this is done.
-forwarder::ended_locks forwarder::locks_ended_by(const protocol::request& request) const {
+client_choices forwarder::choices() const {
+    return {.database = _owner.database, .spoken = _owner.reply.spoken()};
+}
+
+/// Which of the locks that live by a connection do so no longer when this is done; it may be that
+/// of another client.
+forwarder::ended_locks forwarder::locks_ended_by(const protocol::request& request,
+                                                 uint32_t database) const {
     using protocol::equals_ignoring_case;
     const auto name = request.name();
-    ended_locks ends;
-    if (_owner.away.empty() || request.size() < 3) {
+    ended_locks ends{.database = database};
+    if (!away_holders::any() || request.size() < 3) {
         return ends;
     }
     const bool is_release = equals_ignoring_case(name, "lk.release");
     if (is_release || equals_ignoring_case(name, "lk.extend")) {
-        ends = {.keys = {std::string(request[1])},
-                .owner = std::string(request[2]),
-                .only_if_none_left = is_release};
+        ends.keys.emplace_back(request[1]);
+        ends.owner = request[2];
+        ends.only_if_none_left = is_release;
     } else if (equals_ignoring_case(name, "lk.releaseall")) {
         ends.owner = request[request.size() - 1];
         for (size_t i = 2; i + 1 < request.size(); ++i) {
@@ -299,7 +324,8 @@ void forwarder::note_ended(const ended_locks& ends, const protocol::reply& answe
         return;
     }
     for (const std::string& key : ends.keys) {
-        _owner.away.gone(_owner.database, key, ends.owner);
+        _owner.away.gone(ends.database, key, ends.owner);
+        away_holders::released(ends.database, key, ends.owner);
     }
 }
 
@@ -328,20 +354,22 @@ forwarder::conversation* forwarder::talk_to(std::string_view home) {
 }
 
 ss::future<forward_result> forwarder::call(std::string_view home, const protocol::request& request,
-                                           bool may_last) {
+                                           call_options how) {
     conversation* const with = talk_to(home);
     if (with == nullptr) {
         return ss::make_ready_future<forward_result>(std::unexpected(forward_trouble::not_sent));
     }
     auto& counted = _owner.all.links.local().counted(home);
     ++counted.forwarded;
-    const auto began = shards::read_clock();
-    return with->call(request).then(
-        [this, ends = locks_ended_by(request), &counted, began, may_last](forward_result result) {
+    const auto began = how.may_last ? std::nullopt : std::optional(shards::read_clock());
+    const client_choices as = how.as_of.value_or(choices());
+    return with->call(request, as)
+        .then([this, ends = locks_ended_by(request, as.database), &counted,
+               began](forward_result result) {
             if (!ends.keys.empty() && result) {
                 note_ended(ends, *result);
             }
-            count(counted, result, may_last ? std::nullopt : std::optional(began));
+            count(counted, result, began);
             return result;
         });
 }
@@ -355,18 +383,20 @@ ss::future<forward_result> forwarder::call_together(std::string_view home,
         return ss::make_ready_future<forward_result>(std::unexpected(forward_trouble::not_sent));
     }
     // Of a transaction: its answers are one reply, to the EXEC at the end.
+    const client_choices as = choices();
     std::vector<std::pair<size_t, ended_locks>> ends;
     for (size_t i = 0; i < requests.size(); ++i) {
         const auto views = requests[i].views();
-        if (auto ended = locks_ended_by(protocol::request{views}); !ended.keys.empty()) {
+        if (auto ended = locks_ended_by(protocol::request{views}, as.database);
+            !ended.keys.empty()) {
             ends.emplace_back(requests.size() - 1 - i, std::move(ended));
         }
     }
     auto& counted = _owner.all.links.local().counted(home);
     ++counted.forwarded;
     const auto began = shards::read_clock();
-    return with->call_together(requests).then(
-        [this, ends = std::move(ends), &counted, began](forward_result result) {
+    return with->call_together(requests, as)
+        .then([this, ends = std::move(ends), &counted, began](forward_result result) {
             const auto answers = result ? result->items() : std::span<const protocol::reply>();
             for (const auto& [from_the_end, ended] : ends) {
                 if (from_the_end <= answers.size()) {

@@ -17,6 +17,7 @@
 #include "protocol/output.hh"
 #include "protocol/reply.hh"
 #include "protocol/reply_parser.hh"
+#include "protocol/reply_writer.hh"
 #include "protocol/request.hh"
 #include "proxy/owned_request.hh"
 #include "shards/core/forwarding.hh"
@@ -34,25 +35,37 @@ using forward_result = std::expected<protocol::reply, forward_trouble>;
 /// The words with which a proxy says that it does not have the lease of a key.
 inline constexpr std::string_view not_home_code = "NOTHOME";
 
+/// What a client had chosen when it said something: it may have chosen anew by the time that this
+/// is sent on.
+struct client_choices {
+    uint32_t database;
+    protocol::version spoken;
+};
+
+struct call_options {
+    bool may_last = false;                  ///< it may wait there for long
+    std::optional<client_choices> as_of{};  ///< default: as it is now
+};
+
 /// One client's conversations with the proxies that have the leases of its keys. At each of them it
 /// is a client like any other, for as long as it stays connected here: what it waits for ends when
-/// it leaves, and so do locks that live by its connection. Always in the client's protocol version
-/// and database.
+/// it leaves, and so do locks that live by its connection. Each request is made in the protocol
+/// version and the database in which the client made it.
 class forwarder {
 public:
     explicit forwarder(client& owner);
     ~forwarder();
 
-    /// Requests to one proxy are carried out in the order of the calls. `may_last`: it may wait
-    /// there for long. Never fails.
+    /// Requests to one proxy are carried out in the order of the calls. Never fails.
     ss::future<forward_result> call(std::string_view home, const protocol::request& request,
-                                    bool may_last = false);
+                                    call_options how = {});
     /// Several in one piece, in one conversation or not at all, and nothing comes between them. The
     /// result is that of the last one. `only_in`: in that conversation or not at all.
     ss::future<forward_result> call_together(std::string_view home,
                                              std::span<const owned_request> requests,
                                              std::optional<uint64_t> only_in = std::nullopt);
-    /// The client has said more, while it waits for answers: whoever holds one back need not.
+    /// The client has said more while it waits for answers, or is not to wait any longer: whoever
+    /// holds one back, or has it stand in line, need not.
     void say_that_there_is_more();
     /// The client has left and had read all its answers: nobody need think that it will ask again.
     void say_that_all_was_heard();
@@ -68,13 +81,15 @@ private:
     class conversation;
 
     struct ended_locks {
+        uint32_t database = 0;
         std::vector<std::string> keys{};
         std::string owner{};
         bool only_if_none_left = false;  ///< the answer counts the holds that are left
     };
     /// The one that goes on, or a new one; null if there is no way to that proxy.
     conversation* talk_to(std::string_view home);
-    ended_locks locks_ended_by(const protocol::request& request) const;
+    client_choices choices() const;
+    ended_locks locks_ended_by(const protocol::request& request, uint32_t database) const;
     void note_ended(const ended_locks& ends, const protocol::reply& answer);
 
     client& _owner;

@@ -88,8 +88,10 @@ ss::future<> run_one(shards::lock_service& locks, const core_batch::item& item,
         co_return;
     }
     // Who takes a lock finds out by trying; who looks at it would take it for free.
-    const bool tries_first = item.spec->flags & flag_takes_lock;
     if (route == to_home) {
+        const auto words = item.request.views();
+        const bool tries_first = item.spec->finds_out_by_trying &&
+                                 item.spec->finds_out_by_trying(protocol::request{words});
         if (auto found = co_await home_of(locks, item, !tries_first)) {
             notes.home = std::move(*found);
             co_return;

@@ -85,6 +85,11 @@ public:
         _owner = nullptr;
         end_input();
     }
+    /// The other side has not opened it.
+    void refuse() {
+        _is_refused = true;
+        end();
+    }
 
     // What its user does.
     ss::future<ss::temporary_buffer<char>> get() {
@@ -95,7 +100,7 @@ public:
             return ss::make_ready_future<ss::temporary_buffer<char>>(std::move(next));
         }
         if (_in_ended) {
-            return ss::make_ready_future<ss::temporary_buffer<char>>();
+            return last_words();
         }
         return _reader.emplace().get_future();
     }
@@ -110,7 +115,7 @@ public:
             return;
         }
         if (_reader) {
-            std::exchange(_reader, std::nullopt)->set_value(ss::temporary_buffer<char>());
+            last_words().forward_to(std::move(*std::exchange(_reader, std::nullopt)));
         }
         if (_hang_up) {
             std::exchange(_hang_up, std::nullopt)->set_value();
@@ -127,12 +132,19 @@ public:
     }
 
 private:
+    ss::future<ss::temporary_buffer<char>> last_words() const {
+        using bytes = ss::temporary_buffer<char>;
+        return _is_refused ? ss::make_exception_future<bytes>(channel_refused())
+                           : ss::make_ready_future<bytes>();
+    }
+
     link* _owner;
     uint64_t _number;
     std::deque<ss::temporary_buffer<char>> _unread;
     size_t _unread_bytes = 0;
     std::optional<ss::promise<ss::temporary_buffer<char>>> _reader;
     std::optional<ss::promise<>> _hang_up;
+    bool _is_refused = false;
     bool _in_ended = false;
     bool _out_ended = false;
 };
@@ -394,17 +406,17 @@ void link::take(const protocol::request& frame) {
         if (found->second->unread_bytes() > unread_max) {
             cut("it sends more than anybody reads");
         }
-    } else if (frame.name() == "c") {
+    } else if (frame.name() == "c" || frame.name() == "n") {
         if (found != _channels.end()) {
             const auto ended = found->second;
             _channels.erase(found);
-            ended->end();
+            frame.name() == "n" ? ended->refuse() : ended->end();
             _write_wanted.signal();
         }
     } else if (frame.name() == "o" && frame.size() == 3 && _callee.welcome &&
                found == _channels.end() && _channels.size() < channels_max) {
-        if (_finishing) {
-            protocol::write_command(_unsent, "c", channel);
+        if (_finishing || !_callee.has_place()) {
+            protocol::write_command(_unsent, "n", channel);
             return wake_writer();
         }
         auto opened = ss::make_lw_shared<link_channel>(*this, channel);

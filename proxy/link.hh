@@ -10,6 +10,7 @@
 #include <seastar/core/temporary_buffer.hh>
 #include <seastar/core/timer.hh>
 #include <seastar/net/api.hh>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,6 +40,12 @@ protected:
 
 class link_channel;
 
+/// Why nothing can be read from a channel: the other side has no place for it, and has heard
+/// nothing of what was said in it.
+struct channel_refused final : std::runtime_error {
+    channel_refused() : std::runtime_error("the other proxy takes nobody in now") {}
+};
+
 /// Many conversations over one connection between two proxies. Each is a channel, and to those at
 /// its ends a channel is a connection like any other: a session serves one without knowing. The
 /// side that made the connection opens channels, the other side serves them.
@@ -48,6 +55,7 @@ class link_channel;
 ///     o <channel> <greeting>    opens it; whose it is
 ///     d <channel> <bytes>       what is said in it
 ///     c <channel>               closes it, for both sides
+///     n <channel>               the other side did not open it
 ///     m <space> <channel> <payload> [<database> <key>]
 ///                               a message for all who listen there; what lock came free
 ///     p <number>                a sign of life of the caller, which the other side says back
@@ -58,8 +66,9 @@ class link {
 public:
     /// The side that was called has something to do.
     struct callee {
-        /// For each channel that the other side opens.
+        /// For each channel that the other side opens, if there is a place for it.
         std::function<void(ss::connected_socket, std::string greeting)> welcome;
+        std::function<bool()> has_place = [] { return true; };
         std::function<void(shards::announcement)> hear;
     };
 

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <atomic>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/seastar.hh>
 #include <seastar/core/sleep.hh>
@@ -12,6 +13,7 @@
 #include <seastar/net/inet_address.hh>
 #include <seastar/util/log.hh>
 
+#include "proxy/errand.hh"
 #include "proxy/peers.hh"
 #include "shards/background.hh"
 
@@ -22,6 +24,10 @@ namespace {
 using namespace std::chrono_literals;
 
 ss::logger log("listener");
+
+/// Clients of all listeners. All who come over one link are served by one core, so a share of the
+/// limit would be too little for them.
+std::atomic<size_t> on_all_cores{0};
 
 /// A client that vanished without a word (power, cable) must not hold its place for two hours,
 /// Linux' default.
@@ -103,7 +109,13 @@ void listener::serve() {
     _services.links.local().serve_with(
         [this](ss::connected_socket channel, link_origin from, std::string who) {
             welcome_from(std::move(channel), std::move(from), std::move(who));
+        },
+        [this] { return !_stopping && !is_full_everywhere(); });
+    _services.links.local().ask_with([this](uint32_t database, std::string key) {
+        return ss::with_gate(_gate, [this, database, &key] {
+            return find_holder(_services, database, std::move(key));
         });
+    });
 }
 
 ss::future<> listener::accept_loop(ss::server_socket& socket, wire how) {
@@ -127,7 +139,11 @@ ss::future<> listener::accept_loop(ss::server_socket& socket, wire how) {
 bool listener::is_full() const {
     // Cores get even shares of the connections, so that a share of the limit is enough to check.
     const size_t share = (_settings.limits.clients + ss::smp::count - 1) / ss::smp::count;
-    return _clients >= share;
+    return _clients - _guests >= share || is_full_everywhere();
+}
+
+bool listener::is_full_everywhere() const {
+    return on_all_cores.load(std::memory_order_relaxed) >= _settings.limits.clients;
 }
 
 void listener::welcome(ss::accept_result accepted, wire how) {
@@ -194,13 +210,9 @@ ss::future<> listener::serve_one(ss::connected_socket socket, ss::socket_address
     co_await serve_session(one);
 }
 
-/// A client of another proxy. It counts as one here, too; beyond the limit its channel is closed at
-/// once, and its own proxy does without us.
+/// A client of another proxy, for whom there is a place: it counts as one here, too. Beyond the
+/// limit its own proxy does without us.
 void listener::welcome_from(ss::connected_socket channel, link_origin from, std::string who) {
-    const size_t share = (_settings.limits.clients + ss::smp::count - 1) / ss::smp::count;
-    if (_clients >= share || _stopping) {
-        return;
-    }
     shards::background(_gate, log, "serving a client of another proxy",
                        [this, channel = std::move(channel), from = std::move(from),
                         who = std::move(who)]() mutable {
@@ -210,17 +222,21 @@ void listener::welcome_from(ss::connected_socket channel, link_origin from, std:
 
 ss::future<> listener::serve_for(ss::connected_socket channel, link_origin from, std::string who) {
     session one(std::move(channel), std::move(from), who, _accepted++, _services);
+    ++_guests;
     co_await serve_session(one);
+    --_guests;
 }
 
 ss::future<> listener::serve_session(session& one) {
     _sessions.push_back(one);
     ++_clients;
+    on_all_cores.fetch_add(1, std::memory_order_relaxed);
     if (_stopping) {
         one.request_stop();
     }
     co_await one.serve();
     --_clients;
+    on_all_cores.fetch_sub(1, std::memory_order_relaxed);
 }
 
 /// `why` is a literal.
@@ -278,6 +294,7 @@ void listener::change_to(const config::config& next) {
 
 ss::future<> listener::stop() {
     _stopping = true;
+    _services.links.local().ask_with(nullptr);
     _caretaker.cancel();
     if (_socket) {
         _socket.abort_accept();

@@ -63,6 +63,7 @@ private:
     void refuse(ss::accept_result accepted, std::string_view why);
     ss::future<> turn_away(ss::connected_socket socket, std::string_view why);
     bool is_full() const;
+    bool is_full_everywhere() const;
     bool is_protected_from(const ss::socket_address& peer) const;
     void welcome_from(ss::connected_socket channel, link_origin from, std::string who);
     ss::future<> serve_for(ss::connected_socket channel, link_origin from, std::string who);
@@ -79,6 +80,7 @@ private:
     ss::gate _gate;
     boost::intrusive::list<session, boost::intrusive::constant_time_size<false>> _sessions;
     size_t _clients = 0;
+    size_t _guests = 0;  ///< of those, clients of other proxies
     uint64_t _accepted = 0;
     bool _stopping = false;
     ss::timer<ss::lowres_clock> _caretaker;

@@ -46,7 +46,8 @@ ss::future<> take_back_at(client& who, ss::shard_id core, uint32_t database, std
 /// Waits, with everything that may end the wait.
 ss::future<lock_answer> wait_at(client& who, ss::shard_id core, lock_order order) {
     const uint32_t database = order.database;
-    const bool is_parked = order.is_parked;
+    // So does a client of another proxy when that one has something else to say for it.
+    const bool ends_when_heard = order.is_parked || order.route == shards::order_route::as_home;
     const std::string key = order.key;
     const std::string owner = order.owner;
     if (who.gone.abort_requested()) {
@@ -57,13 +58,13 @@ ss::future<lock_answer> wait_at(client& who, ss::shard_id core, lock_order order
     auto answered = acquire_at(who, core, std::move(order));
     if (!answered.available()) {
         who.blocked = true;
-        if (is_parked) {
+        if (ends_when_heard) {
             who.when_heard([&who, core] { cancel_at(who, core); });
         }
     }
     auto answer = co_await std::move(answered);
     who.blocked = false;
-    if (is_parked) {
+    if (ends_when_heard) {
         who.when_heard(nullptr);
     }
     if (answer.how == lock_answer::end::granted && who.gone.abort_requested()) {
@@ -85,7 +86,7 @@ ss::future<lock_answer> acquire_once(client& who, ss::shard_id core, lock_order 
 
 /// Where the lease is, wherever that moves while we wait. What was lost on the way, a link or a
 /// place in line, is asked for again in the time that is left.
-ss::future<lock_answer> follow_home(client& who, ss::shard_id core, lock_order order) {
+ss::future<lock_answer> follow(client& who, ss::shard_id core, lock_order order) {
     using end = lock_answer::end;
     const auto deadline = order.wait && order.wait->count() > 0 ? shards::read_clock() + *order.wait
                                                                 : shards::end_of_time;
@@ -122,8 +123,26 @@ ss::future<lock_answer> follow_home(client& who, ss::shard_id core, lock_order o
                 std::chrono::ceil<std::chrono::milliseconds>(deadline - shards::read_clock());
             order.wait = std::max(left, std::chrono::milliseconds(1));
         }
+        if (who.was_unblocked) {
+            order.wait = std::chrono::milliseconds(1);  // unless it has been granted meanwhile
+        }
         order.route = journey.route();
     }
+}
+
+/// Another proxy tells the client that nobody gave it the lock, and not why.
+ss::future<lock_answer> follow_home(client& who, ss::shard_id core, lock_order order) {
+    using end = lock_answer::end;
+    who.was_unblocked = false;
+    auto answer = co_await follow(who, core, std::move(order));
+    if (std::exchange(who.was_unblocked, false)) {
+        if (answer.how == end::refused) {
+            answer.how = end::cancelled;
+        } else if (answer.how != end::cancelled) {
+            who.unblocked_with_error = false;
+        }
+    }
+    co_return answer;
 }
 
 }  // namespace

@@ -319,6 +319,12 @@ bool peers::is_reachable(std::string_view proxy) const {
     });
 }
 
+ss::future<std::optional<std::string>> peers::ask_who_has(uint32_t database,
+                                                          std::string key) const {
+    return _ask && !_stopping ? _ask(database, std::move(key))
+                              : ss::make_ready_future<std::optional<std::string>>();
+}
+
 std::optional<ss::connected_socket> peers::open(std::string_view proxy, std::string_view client) {
     for (const auto& [address, one] : _peers) {
         if (one->is_up() && one->id() == proxy) {

@@ -28,7 +28,7 @@ namespace lockkeeper::proxy {
 namespace ss = seastar;
 
 /// The version of what is said over links; a peer with another one is not talked to.
-inline constexpr int64_t link_version = 2;
+inline constexpr int64_t link_version = 3;
 
 /// What a peer must show and is shown.
 struct own_card {
@@ -73,6 +73,7 @@ public:
     using members = std::vector<shards::proxy_roster::member>;
     /// A client of another proxy: whose requests to serve, as the other proxy describes it.
     using welcome = std::function<void(ss::connected_socket, link_origin from, std::string who)>;
+    using question = std::function<ss::future<std::optional<std::string>>(uint32_t, std::string)>;
 
     peers(const config::config& settings, own_card card);
     virtual ~peers();
@@ -85,6 +86,10 @@ public:
     /// Who there is, as the registry sees it.
     void update(members all);
     bool is_reachable(std::string_view proxy) const override;
+    ss::future<std::optional<std::string>> ask_who_has(uint32_t database,
+                                                       std::string key) const override;
+    /// How to ask for that; nobody to ask: null.
+    void ask_with(question ask) { _ask = std::move(ask); }
     /// A conversation with that proxy on behalf of a client; nothing if there is no link.
     std::optional<ss::connected_socket> open(std::string_view proxy, std::string_view client);
     /// What is counted of a proxy that can be reached: by its address, for it is another proxy
@@ -99,8 +104,13 @@ public:
     }
     void heard(shards::announcement what);
 
-    /// Whom to call when a peer opens a conversation on this core.
-    void serve_with(welcome serve) { _welcome = std::move(serve); }
+    /// Whom to call when a peer opens a conversation on this core, and whether there is a place for
+    /// its client.
+    void serve_with(welcome serve, std::function<bool()> has_place) {
+        _welcome = std::move(serve);
+        _has_place = std::move(has_place);
+    }
+    bool has_place() const { return _welcome && !_stopping && _has_place(); }
     void take_in(ss::connected_socket channel, link_origin from, std::string who);
 
     /// A number that no order of any proxy has had.
@@ -125,6 +135,8 @@ private:
     std::function<void()> _changed;
     std::set<std::string> _known;  ///< addresses that _changed has been called for
     welcome _welcome;
+    std::function<bool()> _has_place;
+    question _ask;
     std::function<void(shards::announcement)> _hear;
     uint64_t _orders = 0;
     ss::gate _gate;

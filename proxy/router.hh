@@ -34,6 +34,7 @@ struct core_batch {
         std::optional<std::string> answer{};
         shards::order_route route = shards::order_route::here;
         std::vector<std::string> keys{};  ///< unless the route is `here`
+        bool is_followed = false;         ///< its client had said more already
     };
     std::vector<item> items;
 };

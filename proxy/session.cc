@@ -214,7 +214,13 @@ ss::future<ss::temporary_buffer<char>> session::read() {
 
 void session::when_heard(std::function<void()> call) {
     _heard = std::move(call);
-    if (!_heard || _reading_ahead) {
+    if (!_heard) {
+        return;
+    }
+    if (_reading_ahead) {
+        if (_reading_ahead->available()) {
+            std::exchange(_heard, nullptr)();  // while it waited for something else
+        }
         return;
     }
     _reading_ahead = _in.get().then([this](ss::temporary_buffer<char> bytes) {
@@ -295,6 +301,7 @@ ss::future<> session::serve_link() {
                  all.links.local().take_in(std::move(channel), {from, _link->end()},
                                            std::move(who));
              },
+         .has_place = [this] { return all.links.local().has_place(); },
          .hear = [this](shards::announcement what) { all.links.local().heard(std::move(what)); }});
     auto hung_up = gone.subscribe([&conversations]() noexcept { conversations.cut("hung up"); });
     _link = &conversations;
@@ -443,7 +450,7 @@ void session::execute(const protocol::request& request) {
     if (order.at + 1 == commands_executed && spec && spec->flags & flag_readonly) [[unlikely]] {
         order.at = commands_executed;  // who only looks may still ask for its answer again
     }
-    if (!spec && !all.settings.data) {
+    if (!spec && (!all.settings.data || !from_proxy.empty())) {
         if (multi) {
             multi->broken = true;
         }
@@ -684,7 +691,7 @@ void session::run_keys(const command_spec& spec, const protocol::request& reques
     auto& items = _for_cores[core].items;
     _gaps.push_back({output.size(), core, items.size(), replies != reply_mode::on});
     items.push_back({&spec, database, reply.spoken(), owned_request(request), id,
-                     std::move(tried.wanted), std::move(answer), where, std::move(keys)});
+                     std::move(tried.wanted), std::move(answer), where, std::move(keys), has_more});
 }
 
 void session::run_slowly(const command_spec* spec, const protocol::request& request,

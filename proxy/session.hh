@@ -117,6 +117,7 @@ private:
     ss::future<> finish_pending();
     ss::future<> gather();
     ss::future<std::string> run_at_home(core_replies::sent_home what);
+    void tell_homes_of_more(bool is_followed);
     ss::future<> serve_link();
     ss::future<> write_replies();
     /// `_writing` is ours; gives it back.

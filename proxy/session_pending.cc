@@ -93,7 +93,8 @@ ss::future<bool> session::finish_at_home(const slow_command& command) {
             names.push_back({database, std::string(home_key(key))});
         }
         const auto places = co_await places_of(*this, std::move(names), false);
-        if (places.homes.size() + (places.any_here ? 1 : 0) > 1) {
+        // All may seem to have one home: each is looked for at its own, for some may have moved.
+        if (!places.homes.empty()) {
             co_await add_up_at_homes(command);
             co_return true;
         }
@@ -187,9 +188,11 @@ ss::future<> session::gather() {
     }
     std::map<std::pair<size_t, size_t>, std::string> from_homes;
     std::vector<ss::future<>> at_home;
+    bool is_followed = has_more;
     for (size_t core = 0; core < ss::smp::count; ++core) {
         for (auto& each : answers[core].homes) {
             const std::pair place{core, each.index};
+            is_followed = is_followed || each.item.is_followed;
             at_home.push_back(
                 run_at_home(std::move(each)).then([&from_homes, place](std::string bytes) {
                     from_homes.emplace(place, std::move(bytes));
@@ -197,9 +200,7 @@ ss::future<> session::gather() {
         }
     }
     if (!at_home.empty()) {
-        // A try may be held back there until its client says something else.
-        has_more ? at_homes->say_that_there_is_more()
-                 : when_heard([this] { at_homes->say_that_there_is_more(); });
+        tell_homes_of_more(is_followed);
         co_await ss::when_all_succeed(at_home.begin(), at_home.end());
         when_heard(nullptr);
     }
@@ -222,18 +223,26 @@ ss::future<> session::gather() {
     end_reply();
 }
 
+/// What was sent to other proxies may be held back there until the client says something else.
+void session::tell_homes_of_more(bool is_followed) {
+    is_followed ? at_homes->say_that_there_is_more()
+                : when_heard([this] { at_homes->say_that_there_is_more(); });
+}
+
 /// Has another proxy do it; or does it here after all, if that one cannot or is not the home any
 /// more. The reply, as the client reads it.
 ss::future<std::string> session::run_at_home(core_replies::sent_home what) {
     using journey = shards::forward_journey;
-    // What was asked may have been done. To ask again changes nothing for those who only look, and
-    // a try with the same token is the same try.
-    const bool may_repeat = what.item.spec->flags & (flag_readonly | flag_takes_lock);
-    journey way(may_repeat ? journey::if_unknown::ask_again : journey::if_unknown::tell);
-    while (true) {
+    journey way(rule_if_unknown(what.item.request));
+    for (bool is_first = true;; is_first = false) {
         const auto views = what.item.request.views();
         auto hung_up = gone.subscribe([this]() noexcept { at_homes->cut(); });
-        auto result = co_await homes().call(what.home, protocol::request{views});
+        auto answer = homes().call(what.home, protocol::request{views},
+                                   {.as_of = client_choices{what.item.database, what.item.spoken}});
+        if (!is_first) {
+            tell_homes_of_more(has_more || what.item.is_followed);
+        }
+        auto result = co_await std::move(answer);
         if (result) {
             protocol::output bytes;
             protocol::reply_writer writer(bytes, what.item.spoken);

@@ -273,7 +273,9 @@ void lease_keeper::looked(const lock_key& key, attempt_id attempt,
     if (const auto found = _searches.find(attempt); found != _searches.end()) {
         const auto open = found->second;
         const auto value = holder ? parse_lease_value(*holder) : std::nullopt;
-        open->state.on_answer(value ? std::optional(value->proxy) : std::nullopt, remaining);
+        holder && !value
+            ? open->state.on_token(remaining)
+            : open->state.on_answer(value ? std::optional(value->proxy) : std::nullopt, remaining);
         if (open->state.state() != home_search::verdict::open) {
             conclude(*open);
         }
@@ -373,11 +375,14 @@ void lease_keeper::expect_next(const lock_key& key, lease& held, const lease_rul
     held.expect(ttl ? std::chrono::nanoseconds(*ttl) : rules.untimed / 2, rules);
 }
 
+bool lease_keeper::stores_tokens(const lock_key& key) const {
+    const policy_book& policies = _table.policies();
+    return policies.any_tokens() && policies.of(key.name).store == store_rule::token;
+}
+
 /// What the masters are to hold while a client with this token has the key.
 std::string_view lease_keeper::stored_for(const lock_key& key, std::string_view token) const {
-    const policy_book& policies = _table.policies();
-    const bool by_token = policies.any_tokens() && policies.of(key.name).store == store_rule::token;
-    return by_token ? token : std::string_view();
+    return stores_tokens(key) ? token : std::string_view();
 }
 
 std::optional<uint64_t> lease_keeper::fence(const lock_key& key, instant until,
@@ -623,7 +628,7 @@ void lease_keeper::conclude(search& one) {
         const auto lasts = one.state.remaining().value_or(std::chrono::nanoseconds(1s));
         _hints.note({one.database, one.name, one.hash}, one.state.home(), now + lasts, now);
     }
-    if (one.state.state() == home_search::verdict::no_home) {
+    if (one.state.state() == home_search::verdict::no_home && !one.state.is_held_by_token()) {
         // That somebody had it a moment ago is no reason to wait any more. Who stands in line for
         // it tries again by himself.
         record* const lost = find({one.database, one.name, one.hash});
@@ -660,8 +665,22 @@ ss::future<std::optional<std::string>> lease_keeper::find_home(uint32_t database
             co_return known;
         }
     }
-    co_await search_home(key)->done.get_shared_future();
-    co_return _ways == nullptr ? std::nullopt : known_home(key, read_clock());
+    const auto looked = search_home(key);
+    co_await looked->done.get_shared_future();
+    if (_ways == nullptr || _stopped) {
+        co_return std::nullopt;
+    }
+    auto known = known_home(key, read_clock());
+    if (known || !looked->state.is_held_by_token() || !stores_tokens(key)) {
+        co_return known;
+    }
+    // The masters hold the client's token, which does not tell through which proxy it came.
+    const auto home = co_await _ways->ask_who_has(database, name);
+    const auto now = read_clock();
+    if (home) {
+        _hints.note(key, *home, now + looked->state.remaining().value_or(1s), now);
+    }
+    co_return _ways == nullptr ? std::nullopt : known_home(key, now);
 }
 
 /// The search that is under way, or a new one.

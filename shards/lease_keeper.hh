@@ -176,6 +176,7 @@ private:
     ss::future<> change_of(record& one);
     ss::future<lease_outcome> see_to_one(wanted_lease wanted);
     void begin(record& one, instant until, std::string_view token, instant now);
+    bool stores_tokens(const lock_key& key) const;
     std::string_view stored_for(const lock_key& key, std::string_view token) const;
     uint64_t random_number();
     struct search;

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <seastar/core/coroutine.hh>
+#include <seastar/coroutine/as_future.hh>
 #include <seastar/util/log.hh>
 
 #include "protocol/text.hh"
 #include "proxy/admin/basic_credentials.hh"
+#include "proxy/at_home.hh"
 #include "proxy/audit.hh"
+#include "proxy/errand.hh"
 #include "proxy/lock_views.hh"
+#include "proxy/peers.hh"
 #include "proxy/permission.hh"
 
 namespace lockkeeper::proxy::admin {
@@ -110,16 +115,49 @@ ss::future<lock_breaker::outcome> lock_breaker::break_lock(wish asked) {
           {asked.key, fmt::format("fence={}", asked.fence),
            fmt::format("database={}", asked.database)});
     const auto core = _all.locks.local().core_of(asked.key);
-    switch (
-        co_await _all.locks.invoke_on(core, &break_here, asked.database, asked.key, asked.fence)) {
+    // What is given to invoke_on() is gone.
+    std::string key = asked.key;
+    switch (co_await _all.locks.invoke_on(core, &break_here, asked.database, std::move(key),
+                                          asked.fence)) {
         case end::broken:
             co_return outcome{200, "broken"};
         case end::absent:
-            co_return outcome{404, "nobody has it any more, or through another proxy"};
+            co_return co_await break_elsewhere(std::move(asked));
         case end::changed:
             co_return outcome{409, "somebody else has it by now"};
     }
     std::unreachable();
+}
+
+/// The home of the lock may be another proxy.
+ss::future<lock_breaker::outcome> lock_breaker::break_elsewhere(wish asked) {
+    const outcome absent{404, "nobody has it any more"};
+    if (!_all.links.local().enabled()) {
+        co_return absent;
+    }
+    errand order(_all, asked.peer);
+    order.database = asked.database;
+    const std::string fence = fmt::to_string(asked.fence);
+    const auto ask = [&](const std::string& home) {
+        const std::array<std::string_view, 4> words{command, asked.key, "FENCE", fence};
+        return order.homes().call(home, protocol::request{words});
+    };
+    auto done = co_await ss::coroutine::as_future(ask_home(
+        order, {asked.key}, shards::forward_journey::if_unknown::tell, home_question(ask)));
+    co_await order.close();
+    const auto answer = done.get();
+    if (!answer) {
+        co_return absent;
+    }
+    if (!*answer || (*answer)->is_error()) {
+        co_return outcome{502,
+                          "the proxy that has it has gone; whether it was broken is not known"};
+    }
+    const auto number = (*answer)->as_integer();
+    if (!number) {
+        co_return outcome{409, "somebody else has it by now"};
+    }
+    co_return *number == 1 ? outcome{200, "broken"} : absent;
 }
 
 /// On the core of the lock. The references stay: who calls waits.

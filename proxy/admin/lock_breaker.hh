@@ -45,6 +45,7 @@ private:
 
     identity_ptr find_admin(const wish& asked);
     bool may_guess_again();
+    ss::future<outcome> break_elsewhere(wish asked);
     static ss::future<end> break_here(shards::lock_service& locks, uint32_t database,
                                       std::string key, uint64_t fence);
 

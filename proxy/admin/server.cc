@@ -151,16 +151,19 @@ ss::future<answer> break_lock(services& all, lock_breaker& breaker, const reques
         co_return bad_request("needs key=NAME and fence=NUMBER, and database=NUMBER if not in 0");
     }
     const auto header = [&asked](const char* name) { return std::string(asked.get_header(name)); };
-    const auto [status, text] =
-        co_await breaker.break_lock({.host = header("Host"),
-                                     .origin = header("Origin"),
-                                     .site = header("Sec-Fetch-Site"),
-                                     .mark = header("X-Lockkeeper"),
-                                     .authorization = header("Authorization"),
-                                     .peer = fmt::format("{}", asked.get_client_address()),
-                                     .database = which->database,
-                                     .key = std::move(which->key),
-                                     .fence = static_cast<uint64_t>(*fence)});
+    lock_breaker::wish wish{.host = header("Host"),
+                            .origin = header("Origin"),
+                            .site = header("Sec-Fetch-Site"),
+                            .mark = header("X-Lockkeeper"),
+                            .authorization = header("Authorization"),
+                            .peer = fmt::format("{}", asked.get_client_address()),
+                            .database = which->database,
+                            .key = std::move(which->key),
+                            .fence = static_cast<uint64_t>(*fence)};
+    // What it has masters and other proxies do may last longer than this server and its group.
+    const auto [status, text] = co_await ss::with_scheduling_group(
+        ss::default_scheduling_group(),
+        [&breaker, &wish] { return breaker.break_lock(std::move(wish)); });
     co_return answer{.status = static_cast<reply::status_type>(status), .content = text + "\n"};
 }
 

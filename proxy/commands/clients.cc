@@ -6,6 +6,7 @@
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/commands/subcommands.hh"
+#include "proxy/forwarder.hh"
 #include "proxy/services.hh"
 
 /// CLIENT: what connections are there, what they are called, and how to end them.
@@ -221,6 +222,10 @@ ss::future<> unblock(client& who, const owned_request& args) {
                 return ss::make_ready_future<bool>(false);
             }
             one->unblocked_with_error = with_error;
+            one->was_unblocked = true;
+            if (one->at_homes) {
+                one->at_homes->say_that_there_is_more();  // it may wait there
+            }
             return one->all.locks
                 .invoke_on_all([wanted](shards::lock_service& locks) { locks.cancel_wait(wanted); })
                 .then([] { return true; });

@@ -104,8 +104,22 @@ void waiters(const key_call& call) {
     });
 }
 
-/// LK.BREAK key: 1, or 0 if there was nothing to break. Its holders are told that they lost it.
+/// LK.BREAK key [FENCE n]: 1, or 0 if there was nothing to break. Its holders are told that they
+/// lost it. With a fence, that of the lock as somebody saw it: nil if it is another one by now.
 void break_lock(const key_call& call) {
+    if (call.args.size() > 2) {
+        if (call.args.size() != 4 || !equals_ignoring_case(call.args[2], "fence")) {
+            return reply_syntax_error(call.reply);
+        }
+        const auto fence = protocol::parse_integer(call.args[3]);
+        if (!fence) {
+            return reply_not_an_integer(call.reply);
+        }
+        const auto seen = look_at(call.locks, call.database, call.args[1], call.now);
+        if (seen.holders > 0 && seen.fence != static_cast<uint64_t>(*fence)) {
+            return call.reply.null();
+        }
+    }
     call.reply.integer(call.table().break_lock(call.key(1), call.now) ? 1 : 0);
 }
 
@@ -298,7 +312,7 @@ ss::future<> reload(client& who, owned_request) {
 constexpr command_spec table[] = {
     {.name = "lk.break",
      .least = 2,
-     .most = 2,
+     .most = 4,
      .flags = flag_native | flag_write | flag_admin,
      .keys = first,
      .on_keys = break_lock},

@@ -1,12 +1,12 @@
 #include <seastar/core/coroutine.hh>
-#include <seastar/core/when_all.hh>
+#include <seastar/coroutine/as_future.hh>
 
 #include "protocol/text.hh"
 #include "proxy/client.hh"
 #include "proxy/command.hh"
 #include "proxy/commands/subcommands.hh"
+#include "proxy/errand.hh"
 #include "proxy/expiry.hh"
-#include "proxy/forwarder.hh"
 #include "proxy/parked_try.hh"
 #include "proxy/peers.hh"
 #include "proxy/router.hh"
@@ -514,22 +514,19 @@ ss::future<> run_in_time(client& who, owned_request args) {
 
 // ---- SCRIPT -------------------------------------------------------------------------------------
 
-/// The next connection of a client's pool may be one to another proxy. Who cannot be reached will
-/// say NOSCRIPT, as a Redis that was started anew.
-ss::future<> tell_other_proxies(client& who, const owned_request& args) {
-    const peers& links = who.all.links.local();
-    if (!who.from_proxy.empty() || !links.enabled()) {
+/// The next connection of a client's pool may be one to another proxy. Who cannot be reached, or
+/// does not answer soon, will say NOSCRIPT, as a Redis that was started anew.
+ss::future<> tell_other_proxies(client& who, owned_request args) {
+    constexpr std::chrono::milliseconds patience{250};
+    if (!who.from_proxy.empty() || !who.all.links.local().enabled()) {
         co_return;
     }
-    const auto views = args.views();
-    auto hung_up = who.gone.subscribe([&who]() noexcept { who.homes().cut(); });
-    std::vector<ss::future<forward_result>> told;
-    for (const peer_view& each : links.views()) {
-        if (!each.is_self && links.is_reachable(each.id)) {
-            told.push_back(who.homes().call(each.id, request{views}));
-        }
-    }
-    co_await ss::when_all_succeed(told.begin(), told.end()).discard_result();
+    errand news(who.all);
+    // In a transaction others wait for the turns that it has.
+    const auto at_most = who.holds_turns ? patience.zero() : patience;
+    auto told = co_await ss::coroutine::as_future(news.ask_all(std::move(args), at_most));
+    co_await news.close();
+    told.get();
 }
 
 ss::future<> script_load(client& who, const owned_request& args) {

@@ -234,6 +234,20 @@ std::optional<shards::lock_order> read_try(client& who, const request& args) {
                               .may_own = true};  // and is told so, if it cannot know
 }
 
+/// A try with the same token is the same try. Any other SET would overwrite the lock of whoever has
+/// taken it meanwhile, and with GET the answer would not be the first one.
+bool set_is_repeatable(const request& args) {
+    set_options options;
+    return options.parse(args, 3) && options.condition == set_condition::if_absent && !options.get;
+}
+
+/// XX and comparisons are not fulfilled where there is nothing.
+bool set_finds_out_by_trying(const request& args) {
+    set_options options;
+    return options.parse(args, 3) && (options.condition == set_condition::always ||
+                                      options.condition == set_condition::if_absent);
+}
+
 bool set_may_park(client& who, const request& args) {
     return time_to_park(who, args[1], args[2]) && read_try(who, args);
 }
@@ -424,7 +438,9 @@ constexpr command_spec table[] = {
      .keys = first,
      .on_keys = set,
      .in_time = set_in_time,
-     .may_wait = set_may_park},
+     .may_wait = set_may_park,
+     .is_repeatable = set_is_repeatable,
+     .finds_out_by_trying = set_finds_out_by_trying},
     {.name = "setex", .least = 4, .most = 4, .flags = grows, .keys = first, .on_keys = setex},
     {.name = "setnx",
      .least = 3,

@@ -16,6 +16,14 @@ void away_grants::gone(uint32_t database, std::string_view key, std::string_view
     }
 }
 
+void away_grants::lost(std::string_view home, std::string_view key, std::string_view owner,
+                       uint64_t fence) {
+    std::erase_if(_all, [&](const auto& each) {
+        const auto& [whose, what] = each;
+        return whose.key == key && whose.owner == owner && what.home == home && what.fence == fence;
+    });
+}
+
 std::vector<lost_grant> away_grants::conversation_ended(std::string_view home) {
     std::vector<lost_grant> lost;
     for (auto each = _all.begin(); each != _all.end();) {

@@ -19,6 +19,8 @@ public:
                  std::string_view owner, uint64_t fence);
     /// Released, or with an end of its own from now on.
     void gone(uint32_t database, std::string_view key, std::string_view owner);
+    /// That proxy says that it has ended this grant. It does not say in which database.
+    void lost(std::string_view home, std::string_view key, std::string_view owner, uint64_t fence);
     /// The conversation with that proxy has ended: what its client has lost.
     std::vector<lost_grant> conversation_ended(std::string_view home);
     bool empty() const { return _all.empty(); }

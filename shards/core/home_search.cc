@@ -21,6 +21,14 @@ home_search::verdict home_search::on_answer(std::optional<std::string_view> prox
     return judge();
 }
 
+home_search::verdict home_search::on_token(std::optional<std::chrono::nanoseconds> remaining) {
+    if (_verdict == verdict::open) {
+        _by_token = true;
+        _remaining = remaining;
+    }
+    return on_answer(std::nullopt, remaining);
+}
+
 home_search::verdict home_search::on_no_answer() {
     if (_verdict != verdict::open) {
         return _verdict;

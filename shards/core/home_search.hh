@@ -34,12 +34,16 @@ public:
     /// `proxy`: whom the value on a master names; nothing if there is no value, or not of a proxy.
     verdict on_answer(std::optional<std::string_view> proxy,
                       std::optional<std::chrono::nanoseconds> remaining);
+    /// There is a value, and not of a proxy: a client's own token.
+    verdict on_token(std::optional<std::chrono::nanoseconds> remaining);
     verdict on_no_answer();
     verdict on_time_up();
 
     verdict state() const { return _verdict; }
     const std::string& home() const { return _home; }
     std::optional<std::chrono::nanoseconds> remaining() const { return _remaining; }
+    /// Somebody has it by his token, be it through a proxy or not.
+    bool is_held_by_token() const { return _by_token; }
 
 private:
     verdict judge();
@@ -51,6 +55,7 @@ private:
     std::string _own_id;
     std::optional<std::string> _doubted;
     size_t _for_doubted = 0;
+    bool _by_token = false;
     verdict _verdict = verdict::open;
     std::string _home;
     std::optional<std::chrono::nanoseconds> _remaining;

@@ -243,6 +243,13 @@ class Verbs(Server):
         self.assertEqual(len(seen), 30)
         self.assertEqual(self.one.call("LK.BREAK", "list:1"), 1)
         self.assertEqual(self.one.call("LK.BREAK", "list:1"), 0)
+        fence = self.one.call("LK.FENCE", "list:2")
+        self.assertIsNone(self.one.call("LK.BREAK", "list:2", "FENCE", fence - 1))
+        self.assertEqual(self.one.call("LK.BREAK", "list:2", "fence", fence), 1)
+        self.assertEqual(self.one.call("LK.BREAK", "list:2", "FENCE", fence), 0)
+        self.assertIn("syntax", str(self.one.call("LK.BREAK", "list:2", "FENCE")))
+        self.assertIn("syntax", str(self.one.call("LK.BREAK", "list:2", "TTL", fence)))
+        self.assertIn("integer", str(self.one.call("LK.BREAK", "list:2", "FENCE", "x")))
         self.assertIsNone(self.one.call("LK.RELEASE", "list:1", "me"))
 
     def test_top_shows_what_most_clients_wait_for(self):

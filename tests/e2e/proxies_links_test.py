@@ -56,7 +56,7 @@ class Encrypted(ProxiesCase):
         """Who knows the secret does not know whether somebody reads along."""
         called = self.proxy()
         client = self.client(called)
-        self.assertIn("over TLS only", str(client.call("LK.LINK", "HELLO", 2, "x", "y", "z", "0")))
+        self.assertIn("over TLS only", str(client.call("LK.LINK", "HELLO", 3, "x", "y", "z", "0")))
         pinned = SECRET.replace("}", f", peers: ['127.0.0.1:{called.port}']}}")
         caller = self.client(self.lone_proxy(pinned + SHORT_LEASES))
         wait_until(lambda: any("over TLS only" in each["reason"] for each in proxies_of(caller).values()
@@ -162,10 +162,10 @@ class Strangers(ProxiesCase):
         self.assertIn("NOAUTH", str(client.call("LK.LINK", "PROVE", "0" * 64)))
         self.assertEqual(client.read_all(), b"")
         client = self.client(proxy)
-        self.assertIn("another fleet", str(client.call("LK.LINK", "HELLO", 2, "me", "0.1", "x", "0" * 32)))
+        self.assertIn("another fleet", str(client.call("LK.LINK", "HELLO", 3, "me", "0.1", "x", "0" * 32)))
         self.assertIn("speaks version", str(client.call("LK.LINK", "HELLO", 9, "me", "0.1", fingerprint, "0" * 32)))
-        self.assertIn("ERR", str(client.call("LK.LINK", "HELLO", 2)))
-        proof = client.call("LK.LINK", "HELLO", 2, "me", "0.1", fingerprint, "0" * 32)[4]
+        self.assertIn("ERR", str(client.call("LK.LINK", "HELLO", 3)))
+        proof = client.call("LK.LINK", "HELLO", 3, "me", "0.1", fingerprint, "0" * 32)[4]
         # What it has shown is no proof of ours.
         self.assertIn("NOAUTH", str(client.call("LK.LINK", "PROVE", proof)))
         self.assertEqual(client.read_all(), b"")
@@ -174,7 +174,7 @@ class Strangers(ProxiesCase):
         one, two = self.lone_proxy(SHORT_LEASES), self.lone_proxy(SHORT_LEASES)
         client = self.client(one)
         self.assertEqual(client.call("LK.PROXIES"), [])
-        self.assertIn("no secret", str(client.call("LK.LINK", "HELLO", 2, "me", "0.1", "x", "0" * 32)))
+        self.assertIn("no secret", str(client.call("LK.LINK", "HELLO", 3, "me", "0.1", "x", "0" * 32)))
         self.assertEqual(self.masters[0].call("EXISTS", "lk:{main}:proxies"), 0)
         self.assertTrue(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500))
         self.assertIsNone(self.client(two).call("LK.ACQUIRE", "k", "you", "TTL", 1500))

@@ -225,6 +225,12 @@ class Moved(ProxiesCase):
         for key in "abcd":
             self.assertEqual(self.second.call("LK.HOLDERS", key), [])
 
+    def test_a_count_finds_it_beside_one_that_stayed(self):
+        self.first.call("SET", "s", "x", "NX", "PX", 60_000)
+        self.move("k")
+        self.assertEqual(self.there.call("EXISTS", "s", "k"), 2)
+        self.assertEqual(self.there.call("DEL", "s", "k"), 2)
+
     def test_a_watch_and_its_transaction_find_it(self):
         self.move("k")
         self.assertEqual(self.there.call("WATCH", "k"), "OK")

@@ -65,6 +65,7 @@ enum class seen : uint8_t {
     message_lost,
     message_waited_for_a_gap,
     proxy_drained,
+    place_refused,
     in_model,
 
     // Beyond the model only.
@@ -126,6 +127,7 @@ inline constexpr std::array<std::string_view, static_cast<size_t>(seen::count_)>
     "a message was lost with its link",
     "a message waited for proxies that could not hear each other",
     "a proxy was drained",
+    "a client of another proxy found no place",
     "a key was evicted",
     "a clock stepped",
     "a clock ran wild",

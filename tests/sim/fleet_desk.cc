@@ -15,6 +15,8 @@ using kind = peer_message::kind;
 namespace {
 
 constexpr int64_t between_beats = 300 * ms;
+/// From then on there is a place for everybody.
+constexpr true_time full_until = 13 * s;
 
 std::string owner_name(uint8_t client, uint32_t request) {
     return std::to_string(client) + "." + std::to_string(request);
@@ -240,7 +242,7 @@ void fleet_desk::trouble(uint64_t id, forward_trouble why) {
         _hints.doubt(key_of(key), it.home, now());
         _refused_by[key] = it.home;
         _world.covered().add(seen::not_home);
-    } else {
+    } else if (why == forward_trouble::unknown) {
         _world.covered().add(seen::answer_lost);
         ++it.again;
     }
@@ -523,6 +525,8 @@ void fleet_desk::on_answer(uint32_t wire, const peer_message& what) {
             break;
         case kind::not_home:
             return trouble(it.id, forward_trouble::not_home);
+        case kind::refused:
+            return trouble(it.id, forward_trouble::not_sent);
         case kind::failed:
             _world.tell_failed(it.who.client, it.who.request);
             break;
@@ -598,11 +602,24 @@ void fleet_desk::answer_guest(const guest_name& name, peer_message what) {
     _world.send_over(std::get<0>(name), peer_wire::callee, what);
 }
 
+bool fleet_desk::has_place() const {
+    return !_draining && (_world.now() >= full_until || !_world.random().one_in(20));
+}
+
 void fleet_desk::on_wish(uint32_t wire, const peer_message& what) {
     if (what.hops > 1) {
         broken("a request came over two links");
     }
     const guest_name name{wire, what.client, what.request};
+    if (!_guests.contains(name) && !has_place()) {
+        _world.covered().add(seen::place_refused);
+        return _world.send_over(wire, peer_wire::callee,
+                                {.what = kind::refused,
+                                 .key = what.key,
+                                 .client = what.client,
+                                 .request = what.request,
+                                 .errand = what.errand});
+    }
     if (const auto earlier = _guests.find(name);
         earlier != _guests.end() && earlier->second.now == guest::state::coming) {
         answer_guest(name, {.what = kind::not_home});  // one at a time is enough here

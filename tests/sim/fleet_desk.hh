@@ -122,6 +122,7 @@ private:
     void tell_losses(std::pair<uint8_t, uint32_t> whose, const std::string& home);
 
     // Guests.
+    bool has_place() const;
     void on_wish(uint32_t wire, const peer_message& what);
     void step(const guest_name& name);
     void take_in(const guest_name& name);

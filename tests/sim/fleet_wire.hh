@@ -27,9 +27,10 @@ struct peer_message {
         granted,
         not_home,
         failed,
-        done,    ///< a release or an extension
-        lost,    ///< the lock, before its time
-        closed,  ///< the conversation
+        done,     ///< a release or an extension
+        lost,     ///< the lock, before its time
+        closed,   ///< the conversation
+        refused,  ///< the same, before anything was heard in it
         // Of both.
         sign,
     };

@@ -158,8 +158,9 @@ void fleet_world::peer_says(const event& what) {
         return;
     }
     if (is_told()) {
-        constexpr const char* words[] = {"acquire",  "release", "extend", "close", "granted",
-                                         "not home", "failed",  "done",   "lost",  "closed"};
+        constexpr const char* words[] = {"acquire", "release",  "extend", "close",
+                                         "granted", "not home", "failed", "done",
+                                         "lost",    "closed",   "refused"};
         note("proxy " + std::to_string(wire.sides[other_end(one.to)].proxy) + " says to " +
              std::to_string(side.proxy) + " over " + std::to_string(one.wire) + ": " +
              words[static_cast<size_t>(one.what.what)] + ", key " + std::to_string(one.what.key) +

@@ -59,3 +59,22 @@ BOOST_AUTO_TEST_CASE(an_owned_request_keeps_its_arguments_after_the_bytes_are_go
     BOOST_TEST(owned.size() == 3u);
     BOOST_TEST((owned.views() == std::vector<std::string_view>{"SET", "key", ""}));
 }
+
+BOOST_AUTO_TEST_CASE(what_looks_and_what_tries_may_be_repeated_and_nothing_else) {
+    const auto may_be = [](std::vector<std::string_view> words) {
+        return may_be_repeated(*find_command(words[0]), request{words});
+    };
+    BOOST_TEST(may_be({"GET", "k"}));
+    BOOST_TEST(may_be({"EXISTS", "a", "b"}));
+    BOOST_TEST(may_be({"SET", "k", "t", "NX"}));
+    BOOST_TEST(may_be({"SET", "k", "t", "PX", "1000", "nx"}));
+    BOOST_TEST(!may_be({"SET", "k", "t"}));
+    BOOST_TEST(!may_be({"SET", "k", "t", "PX", "1000"}));
+    BOOST_TEST(!may_be({"SET", "k", "t", "XX", "PX", "1000"}));
+    BOOST_TEST(!may_be({"SET", "k", "t", "NX", "GET"}));
+    BOOST_TEST(!may_be({"SET", "k", "t", "IFEQ", "NX"}));
+    BOOST_TEST(!may_be({"SET", "k", "t", "NX", "XX"}));
+    BOOST_TEST(!may_be({"DEL", "k"}));
+    BOOST_TEST(!may_be({"GETDEL", "k"}));
+    BOOST_TEST(!may_be({"EVAL", "return 1", "1", "k"}));
+}

@@ -4,6 +4,7 @@
 #include <optional>
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/queue.hh>
+#include <seastar/coroutine/as_future.hh>
 #include <seastar/testing/test_case.hh>
 #include <seastar/util/later.hh>
 
@@ -41,6 +42,7 @@ struct linked {
     end_of_wire there;
     std::deque<std::pair<ss::connected_socket, std::string>> opened;
     std::deque<shards::announcement> heard;
+    bool has_place = true;
     proxy::link caller{here, {}};
     proxy::link callee{
         there,
@@ -48,6 +50,7 @@ struct linked {
              [this](ss::connected_socket channel, std::string who) {
                  opened.emplace_back(std::move(channel), std::move(who));
              },
+         .has_place = [this] { return has_place; },
          .hear = [this](shards::announcement what) { heard.push_back(std::move(what)); }}};
     std::optional<ss::future<std::string>> caller_done;
     std::optional<ss::future<std::string>> callee_done;
@@ -79,6 +82,10 @@ struct ends {
     ss::future<> say(std::string_view text) { return out.put(buffer(text.data(), text.size())); }
     ss::future<std::string> hear() {
         return in.get().then([](buffer got) { return std::string(got.get(), got.size()); });
+    }
+    ss::future<> hear_refusal() {
+        auto words = co_await ss::coroutine::as_future(hear());
+        BOOST_CHECK_THROW(words.get(), channel_refused);
     }
     ss::future<> close() {
         co_await out.close();
@@ -192,6 +199,25 @@ SEASTAR_TEST_CASE(all_channels_end_with_their_link) {
     co_await pair.stop();
 }
 
+SEASTAR_TEST_CASE(who_finds_no_place_hears_that_and_nothing_was_heard_of_him) {
+    linked pair;
+    pair.has_place = false;
+    auto refused = pair.caller.open("one too many");
+    ends a(refused);
+    co_await a.say("question");
+    co_await a.hear_refusal();
+    BOOST_TEST(pair.opened.empty());
+    BOOST_TEST(pair.caller.channels() == 0u);
+    BOOST_TEST(pair.callee.channels() == 0u);
+    pair.has_place = true;
+    auto mine = pair.caller.open("another");
+    co_await pair.until([&] { return !pair.opened.empty(); });
+    BOOST_TEST(pair.opened.front().second == "another");
+    BOOST_TEST(pair.caller.is_up());
+    co_await a.close();
+    co_await pair.stop();
+}
+
 SEASTAR_TEST_CASE(nonsense_ends_a_link) {
     for (const std::string_view nonsense :
          {"+OK\r\n*1\r\n$1\r\nx\r\n", "*1\r\n$1\r\nd\r\n", "*2\r\n$1\r\nm\r\n$1\r\nc\r\n",
@@ -238,7 +264,7 @@ SEASTAR_TEST_CASE(a_link_that_finishes_lets_its_channels_end_first) {
     pair.callee.finish();
     auto refused = pair.caller.open("late");
     ends c(refused);
-    BOOST_TEST(co_await c.hear() == "");
+    co_await c.hear_refusal();
     co_await b.say("last words");
     BOOST_TEST(co_await a.hear() == "last words");
     BOOST_TEST(pair.callee.is_up());

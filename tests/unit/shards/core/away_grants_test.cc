@@ -29,6 +29,19 @@ BOOST_AUTO_TEST_CASE(what_was_released_is_not_lost) {
     BOOST_TEST(away.empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_its_home_has_ended_is_known_by_its_fence_in_whatever_database) {
+    away_grants away;
+    away.granted("x", 0, "k", "me", 7);
+    away.granted("x", 5, "k", "me", 9);
+    away.lost("x", "k", "me", 8);
+    away.lost("x", "k", "you", 9);
+    away.lost("y", "k", "me", 9);
+    away.lost("x", "k", "me", 9);
+    const auto lost = away.conversation_ended("x");
+    BOOST_TEST_REQUIRE(lost.size() == 1u);
+    BOOST_TEST(lost[0].fence == 7u);
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_is_where_it_was_granted_last) {
     away_grants away;
     away.granted("x", 0, "k", "me", 7);

@@ -22,6 +22,24 @@ BOOST_AUTO_TEST_CASE(a_majority_says_that_nobody_has_it) {
     BOOST_TEST((search.on_answer(std::nullopt, std::nullopt) == verdict::no_home));
 }
 
+BOOST_AUTO_TEST_CASE(a_token_names_no_proxy_but_somebody_has_the_key) {
+    home_search search(3, 3, "me");
+    BOOST_TEST((search.on_answer(std::nullopt, std::nullopt) == verdict::open));
+    BOOST_TEST(!search.is_held_by_token());
+    BOOST_TEST((search.on_token(3s) == verdict::no_home));
+    BOOST_TEST(search.is_held_by_token());
+    BOOST_TEST((search.remaining() == 3s));
+}
+
+BOOST_AUTO_TEST_CASE(a_proxy_that_is_named_beside_a_token_is_asked) {
+    home_search search(3, 3, "me");
+    search.on_token(3s);
+    BOOST_TEST((search.on_answer("you", 2s) == verdict::proxy));
+    BOOST_TEST(search.home() == "you");
+    search.on_token(5s);
+    BOOST_TEST((search.remaining() == 2s));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_ours_has_no_other_home) {
     home_search search(1, 1, "me");
     BOOST_TEST((search.on_answer("me", 1s) == verdict::no_home));
