@@ -69,6 +69,7 @@ handshake_facts to_facts(const master_facts& told) {
                                                       : "unknown";
     facts.cluster = told.mode == "cluster";
     facts.loading = told.loading;
+    facts.promoted = told.promoted.value_or(true);
     facts.maxmemory = told.memory_max;
     facts.maxmemory_policy = told.eviction;
     if (told.append_only) {
@@ -241,7 +242,7 @@ ss::future<> stripe_group::carry_out_step(uint32_t index, admission_step step) {
             co_return co_await ask_others(index, step.what == kind::read_counters);
         case kind::pend: {
             command_batch question;
-            write_pend(question.append(1), one.scripts, _keys, fresh_nonce());
+            write_pend(question.append(1), one.scripts, _keys, fresh_nonce(), step);
             const auto reply = co_await ask(index, question);
             const auto answer = reply ? read_pend(*reply) : std::nullopt;
             answer ? one.standing.on_pend(*answer, read_clock())
@@ -307,6 +308,11 @@ ss::future<> stripe_group::greet(uint32_t index) {
         one.standing.on_failed_step(read_clock());
         co_return;
     }
+    // A server that copied another of the group has lost what was its own.
+    facts.promoted |= facts.incarnation && facts.incarnation != facts.run_id &&
+                      std::ranges::any_of(_voters, [&](const auto& other) {
+                          return other->whom.run_id == *facts.incarnation;
+                      });
     // Asked and told in one step: of two that are the same, one finds the other.
     facts.same_as_another = std::ranges::any_of(_voters, [&](const auto& other) {
         return other.get() != &one && other->whom.run_id == one.whom.run_id &&

@@ -51,8 +51,8 @@ std::optional<std::string> admission::objection(const handshake_facts& facts) {
     if (facts.loading) {
         return "it is loading its data";
     }
-    if (facts.read_only) {
-        return "it refuses writes";
+    if (!facts.refuses_writes.empty()) {
+        return "it refuses writes: " + facts.refuses_writes;
     }
     if (facts.maxmemory.value_or(0) > 0 && facts.maxmemory_policy.value_or("") != "noeviction") {
         return "it may evict locks: maxmemory-policy is " +
@@ -131,11 +131,14 @@ void admission::on_handshake(const handshake_facts& facts, instant now) {
     _first_contact = !facts.incarnation && !_was_admitted &&
                      _options.first == admission_options::first_contact::quick;
     _kept_everything = facts.incarnation && facts.durability == always &&
-                       writes_before_it_answers(facts) && !facts.promoted && kept_in_time;
+                       writes_before_it_answers(facts) && kept_in_time &&
+                       (!facts.promoted || planted(fault::promotion_trusted));
     _state = state::pending;
     _stage = stage::pend;
     _not_before = start_of_time;
-    _reason = facts.incarnation ? "it restarted" : "it remembers no admission";
+    _reason = !facts.incarnation ? "it remembers no admission"
+              : facts.promoted   ? "it was a replica of what was admitted"
+                                 : "it restarted";
 }
 
 void admission::on_pend(const pend_answer& answer, instant now) {
@@ -362,7 +365,9 @@ admission_step admission::next(instant now) {
     }
     switch (_stage) {
         case stage::pend:
-            return {.what = kind::pend, .at = _not_before};
+            return {.what = kind::pend,
+                    .at = _not_before,
+                    .durability = _kept_everything ? std::string(always) : std::string()};
         case stage::horizon:
         case stage::witnesses:
             return {.what = kind::read_horizons, .at = _not_before};

@@ -39,8 +39,8 @@ struct handshake_facts {
     std::string role{};    ///< as ROLE tells: "master", "slave", "sentinel"
     bool cluster = false;
     bool loading = false;
-    bool read_only = false;
-    bool promoted = false;         ///< it was a replica: what it has is what it was sent
+    std::string refuses_writes{};  ///< what it says to them; empty: nothing
+    bool promoted = false;  ///< it was a replica, or may have been: what it has is what it was sent
     bool same_as_another = false;  ///< another master of the group has this run_id
     // Nothing if the server does not let us ask (CONFIG); then the state is shown as unverified.
     std::optional<uint64_t> maxmemory{};
@@ -89,7 +89,9 @@ struct admission_step {
     instant at{};
     std::string nonce{};
     uint64_t base = 0;
-    std::string durability{};  ///< to be written down with the admission
+    /// admit: to be written down. pend: what may still be said of it; nothing if it has lost
+    /// something, for another process may come before this one is admitted.
+    std::string durability{};
 };
 
 /// Whether one master may vote, as one proxy sees it.

@@ -92,6 +92,10 @@ void read_info(std::string_view info, master_facts& facts) {
     facts.version = info_text(info, "redis_version");
     facts.mode = info_text(info, "redis_mode");
     facts.loading = info_field(info, "loading") == "1";
+    // Who becomes a master keeps the name of the history that it had as a replica, up to here.
+    if (const auto before = info_field(info, "second_repl_offset")) {
+        facts.promoted = *before != "-1";
+    }
     if (const auto enabled = info_field(info, "aof_enabled")) {
         facts.append_only = *enabled == "1";
     }

@@ -22,6 +22,9 @@ struct master_facts {
     std::string mode;     ///< "standalone", "cluster" or "sentinel"
     master_role role = master_role::unknown;
     bool loading = false;  ///< still reads its data from disk
+    /// It was a replica before, in this life or in its last hour: what it has is what it was sent.
+    /// Not all that calls itself Redis tells.
+    std::optional<bool> promoted{};
 
     std::optional<bool> append_only{};
     std::optional<std::string> append_fsync{};  ///< "always", "everysec" or "no"

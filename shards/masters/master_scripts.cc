@@ -61,9 +61,12 @@ constexpr std::string_view release_text =
     "end\n"
     "return 0";
 
+// That the last one admitted wrote before it answered says nothing of one that may have lost
+// something, nor of those that come after it.
 constexpr std::string_view pend_text =
     "local f=redis.call('HMGET',KEYS[1],'inc','pend','pinc')\n"
     "if f[1]=='@RUN' then return {1} end\n"
+    "if ARGV[2]=='' then redis.call('HDEL',KEYS[1],'dur') end\n"
     "if f[2] and f[3]=='@RUN' then return {0,f[2],f[1] or ''} end\n"
     "redis.call('HSET',KEYS[1],'pend',ARGV[1],'pinc','@RUN')\n"
     "return {0,ARGV[1],f[1] or ''}";

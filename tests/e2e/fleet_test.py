@@ -3,6 +3,7 @@
 
 import signal
 import socket
+import tempfile
 import threading
 import time
 import unittest
@@ -10,6 +11,7 @@ import unittest
 from fleet_support import (NO_QUORUM, SHORT_LEASES, Master, SteppedClock, fleet_info, masters_of, proxy_on, state_of,
                            wait_until)
 from native_support import as_map
+from relay import Relay
 from support import Client, Error, Lockkeeper, Redis, encode, free_port, main, stripe_of
 
 
@@ -414,6 +416,28 @@ class Failures(FleetCase):
             self.assertIsNone(other.call("LK.ACQUIRE", "held", "you", "TTL", 1000))
             self.assertGreater(other.call("LK.ACQUIRE", "held", "you", "TTL", 1000, "WAIT", 0)[0], first[0])
         wait_until(lambda: state_of(proxy, self.masters[0]) == "admitted", "it votes again")
+
+    def test_a_promoted_replica_does_not_vote_at_once_whatever_it_writes_to_disk(self):
+        """It has what it was sent; its master may have answered more than that."""
+        durable = ("--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0")
+        folders = [self.enterContext(tempfile.TemporaryDirectory()) for _ in range(4)]
+        masters = [self.enterContext(Master("--dir", folder, *durable)) for folder in folders]
+        replica = masters.pop()
+        door = self.enterContext(Relay(masters[0].port, lambda: []))
+        proxy = self.enterContext(proxy_on([door, *masters[1:]], "leases: {max_ttl: 5s, slack: 200ms, untimed: 1s}\n"))
+        proxy.wait_for_votes(3)
+        replica.call("REPLICAOF", "127.0.0.1", masters[0].port)
+        wait_until(lambda: b"master_link_status:up" in replica.call("INFO", "replication"), "it has copied everything")
+        self.assertEqual(replica.call("HGET", "lk:{main}:fence", "dur"), b"always")
+        self.assertTrue(self.client(proxy).call("LK.ACQUIRE", "held", "me", "TTL", 2000))
+        masters[0].kill_process()
+        door.target = replica.port
+        replica.call("REPLICAOF", "NO", "ONE")
+        seen = wait_until(lambda: (m := masters_of(proxy.port)[door.port])["state"] == b"quarantined" and m, "it waits")
+        self.assertIn(b"it was a replica", seen["reason"])
+        self.assertIsNone(replica.call("HGET", "lk:{main}:fence", "dur"))
+        wait_until(lambda: masters_of(proxy.port)[door.port]["state"] == b"admitted", "it votes in the end")
+        self.assertEqual(replica.call("HGET", "lk:{main}:fence", "dur"), b"always")
 
     def test_a_master_whose_clock_jumps_does_not_vote_until_its_keys_are_over(self):
         for step in (60_000, -60_000):

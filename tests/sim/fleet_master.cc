@@ -142,6 +142,9 @@ answer fleet_master::carry_out(const question& asked, true_time when) {
             if (_data.incarnation == _run_id) {
                 return {.verdict = 1};
             }
+            if (asked.durability.empty()) {
+                _data.durability.clear();
+            }
             if (_data.nonce == 0 || _data.nonce_run_id != _run_id) {
                 _data.nonce = asked.number;
                 _data.nonce_run_id = _run_id;

@@ -721,6 +721,7 @@ void fleet_proxy::advance(uint8_t master) {
         case admission_step::kind::pend:
             asked.what = question::kind::pend;
             asked.number = _world.random().next() | 1;
+            asked.durability = step.durability;
             break;
         case admission_step::kind::admit:
             asked.what = question::kind::admit;

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(each_refusal_has_a_reason_and_is_looked_at_again) {
         {"sentinel", [](handshake_facts& f) { f.role = "sentinel"; }},
         {"cluster", [](handshake_facts& f) { f.cluster = true; }},
         {"loading", [](handshake_facts& f) { f.loading = true; }},
-        {"refuses writes", [](handshake_facts& f) { f.read_only = true; }},
+        {"refuses writes", [](handshake_facts& f) { f.refuses_writes = "OOM"; }},
         {"same server", [](handshake_facts& f) { f.same_as_another = true; }},
         {"run_id", [](handshake_facts& f) { f.run_id.clear(); }},
         {"volatile-lru",
@@ -387,6 +387,39 @@ BOOST_AUTO_TEST_CASE(anything_weaker_takes_the_whole_way) {
         way.step();
         BOOST_TEST(way.now == after(rounds), how);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_promoted_replica_waits_once_and_speaks_for_none_that_comes_after_it) {
+    path way(options_of(3));
+    auto promoted = durable_facts();
+    promoted.promoted = true;
+    way.it.on_handshake(promoted, way.now);
+    BOOST_TEST(way.it.reason().find("replica") != std::string_view::npos, way.it.reason());
+    auto step = way.it.next(way.now);
+    BOOST_TEST((step.what == kind::pend));
+    BOOST_TEST(step.durability.empty());
+    way.pended("nonce");
+    BOOST_TEST((way.step() == kind::read_horizons));
+    BOOST_TEST(way.now == after(rounds));
+    way.others({knows(9s), knows(9s)});
+    BOOST_TEST((way.step() == kind::read_horizons));
+    way.others({knows(9s), knows(9s)});
+    BOOST_TEST((way.step() == kind::read_counters));
+    way.others({knows(9s, 5), knows(9s, 6)});
+    BOOST_TEST(way.it.next(way.now).durability == "always");
+    way.it.on_admit(true, way.now);
+    BOOST_TEST(way.it.may_vote());
+    // It stays promoted for the rest of its life, and needs no other quarantine.
+    way.it.on_connection_lost();
+    promoted.incarnation = promoted.run_id;
+    way.it.on_handshake(promoted, way.now);
+    BOOST_TEST(way.it.may_vote());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_kept_everything_says_so_with_its_nonce) {
+    path way(options_of(3));
+    way.it.on_handshake(durable_facts(), way.now);
+    BOOST_TEST(way.it.next(way.now).durability == "always");
 }
 
 // ---- First contact, and a majority that forgot
