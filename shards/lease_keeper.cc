@@ -725,14 +725,18 @@ ss::future<lease_outcome> lease_keeper::see_to_one(wanted_lease wanted) {
         record& one = open(key);
         switch (one.held.state()) {
             case phase::held: {
-                bool is_covered = wanted.until == end_of_time;
-                if (!is_covered) {
-                    with(one, now, [&](lease& held, const lease_turn& turn) {
-                        is_covered = held.cover(wanted.until, turn);
-                    });
-                }
-                // A grant that was refused may lack fences, and those come with an extension.
-                if (is_covered && (wanted.is_cover || !one.held.is_extending())) {
+                // A grant that was refused may lack fences, too, or the masters hold another token.
+                bool is_ready = false;
+                with(one, now, [&](lease& held, const lease_turn& turn) {
+                    is_ready = wanted.until == end_of_time || held.cover(wanted.until, turn);
+                    is_ready &= wanted.is_cover || held.fetch_fences(turn);
+                });
+                if (is_ready && (wanted.is_cover || !one.held.is_extending())) {
+                    if (!wanted.is_cover && !one.held.is_stored(wanted.token)) {
+                        // Whoever may have it asks for the exchange; if that could not begin for
+                        // lack of a majority, asking at once would be of no use.
+                        co_await ss::sleep(pause_before_retry);
+                    }
                     co_return lease_outcome::ready;
                 }
                 break;

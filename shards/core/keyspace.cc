@@ -93,7 +93,7 @@ lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::paylo
     }
     ++_keys;
     if (!leased) {
-        give_fence(entry, now);
+        give_fence(entry, *next_fence(entry, end_of_time, {}, now), now);
     }
     changed(entry);
     return &entry;
@@ -105,21 +105,24 @@ bool keyspace::needs_lease(const lock_key& key, const lock_entry::payload& value
            (!_leased_only || std::ranges::find(*_leased_only, key.name) != _leased_only->end());
 }
 
-bool keyspace::give_fence(lock_entry& entry, instant now) {
-    const auto fence =
-        entry.has(lock_entry::leased)
-            ? _leases->fence({entry.database(), entry.name(), key_hash{entry.hash()}},
-                             entry.until().value_or(end_of_time), entry.token_of_owner(), now)
-        : planted(fault::fence_not_raised) && _fences.last() > 0 ? std::optional(_fences.last())
-                                                                 : _fences.next();
-    if (!fence) {
-        return false;
+lock_result<uint64_t> keyspace::next_fence(const lock_entry& entry, instant until,
+                                           std::string_view token, instant now) {
+    if (entry.has(lock_entry::leased)) {
+        const lock_key key{entry.database(), entry.name(), key_hash{entry.hash()}};
+        const auto fence = _leases->fence(key, until, token, now);
+        return fence ? lock_result<uint64_t>(*fence) : std::unexpected(lock_error::no_lease);
     }
+    const auto fence = planted(fault::fence_not_raised) && _fences.last() > 0
+                           ? std::optional(_fences.last())
+                           : _fences.next();
+    return fence ? lock_result<uint64_t>(*fence) : std::unexpected(lock_error::no_fence);
+}
+
+void keyspace::give_fence(lock_entry& entry, uint64_t fence, instant now) {
     // P2; without fences all of them are 0.
-    assert(*fence > entry.fence || *fence == 0 || planted(fault::fence_not_raised));
-    entry.fence = *fence;
+    assert(fence > entry.fence || fence == 0 || planted(fault::fence_not_raised));
+    entry.fence = fence;
     entry.set_granted_at(now);
-    return true;
 }
 
 void keyspace::take_out(lock_entry& entry) {

@@ -123,8 +123,11 @@ public:
                                     expiry_change expiry, instant now);
     void remove(lock_entry& entry, instant now,
                 entry_watcher::reason why = entry_watcher::reason::removed);
-    /// A new grant of an entry that stays: false if there is no fence to be had.
-    bool give_fence(lock_entry& entry, instant now);
+    /// The fence of a new grant of an entry that stays, which ends at `until` and is for `token`.
+    /// Refuses with no_fence or no_lease; changes nothing yet.
+    lock_result<uint64_t> next_fence(const lock_entry& entry, instant until, std::string_view token,
+                                     instant now);
+    void give_fence(lock_entry& entry, uint64_t fence, instant now);
     /// To be called after each change of an entry's value.
     void changed(lock_entry& entry);
     /// After it change_expiry() cannot throw, so a caller may change the value between the two.

@@ -587,6 +587,17 @@ std::optional<grant_obstacle> lease::obstacle(nanoseconds ttl, const lease_turn&
     return std::nullopt;
 }
 
+bool lease::fetch_fences(const lease_turn& turn) {
+    if (_phase != phase::held) {
+        return false;
+    }
+    if (has_block(turn.rules)) {
+        return true;
+    }
+    extend(turn);
+    return false;
+}
+
 lease_grant lease::take(instant until, const lease_turn& turn) {
     lease_grant given{.fence = 0, .until = until};
     if (turn.rules.fences) {

@@ -115,6 +115,36 @@ class Tokens(FleetCase):
         self.assertIsNone(client.call("SET", "shared:k", "me", "NX", "PX", 1000))
 
 
+class Fences(FleetCase):
+    """Each grant has one of its own, also if the lease has to be longer for it, or there are more than came with it."""
+
+    def test_whoever_joins_for_longer_than_the_lease(self):
+        client = self.client(self.proxy("leases: {max_ttl: 10m, slack: 100ms}\n"))
+        fences = [client.call("LK.ACQUIRE", "k", f"reader{ttl}", "SHARED", "TTL", ttl)[0] for ttl in (500, 5000, 60000)]
+        self.assertEqual(fences, sorted(set(fences)))
+        self.assertEqual(len(client.call("LK.HOLDERS", "k")), 3)
+
+    def test_many_readers_who_come_at_once(self):
+        proxy = self.proxy()
+        writer, readers = self.client(proxy), [self.client(proxy) for _ in range(150)]
+        fences = [writer.call("LK.ACQUIRE", "k", "writer", "TTL", 1500)[0]]
+        for number, reader in enumerate(readers):
+            reader.send("LK.ACQUIRE", "k", f"reader{number}", "SHARED", "TTL", 1500, "WAIT", 0)
+        wait_until(lambda: len(writer.call("LK.WAITERS", "k")) == len(readers), "all are in line")
+        writer.call("LK.RELEASE", "k", "writer")
+        fences += [reader.read()[0] for reader in readers]
+        self.assertEqual(len(set(fences)), len(fences))
+        self.assertEqual(min(fences), fences[0])
+
+    def test_whoever_overwrites_a_lock_has_the_masters_hold_his_token(self):
+        client = self.client(self.proxy(Tokens.POLICY))
+        client.call("SET", "shared:k", "me", "NX", "PX", 1500)
+        before = client.call("LK.FENCE", "shared:k")
+        self.assertEqual(client.call("SET", "shared:k", "you", "PX", 1500), "OK")
+        self.assertGreater(client.call("LK.FENCE", "shared:k"), before)
+        wait_until(lambda: self.on_masters("GET", "shared:k") == [b"you"] * 3, "all masters hold it")
+
+
 class NoFences(FleetCase):
     MORE = "leases: {max_ttl: 2s, slack: 200ms, untimed: 1s, fences: false}\n"
 
