@@ -784,7 +784,8 @@ void lease_keeper::begin(record& one, instant until, std::string_view token, ins
     const auto& rules = _groups[one.stripe]->rules();
     one.began = now;
     with(one, now, [&](lease& held, const lease_turn& turn) {
-        held.acquire(until == end_of_time ? rules.untimed : until - now,
+        // With room for as long again, the lease is as long as the rules say.
+        held.acquire(until == end_of_time ? rules.untimed / 2 : until - now,
                      {random_number(), random_number()}, turn, token);
     });
     count_change(one, phase::acquiring, now);

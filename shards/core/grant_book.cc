@@ -88,7 +88,9 @@ lock_result<grant_outcome> grant_book::create(const grant_request& request, inst
                       .bound = !request.ttl});
         value = std::move(holders);
     }
-    const auto created = _keys.create(request.key, std::move(value), ending(until), now);
+    const auto created =
+        _keys.create(request.key, std::move(value), ending(until), now,
+                     request.ttl ? lease_need::to_its_end : lease_need::on_renewals);
     if (!created) {
         return std::unexpected(created.error());
     }

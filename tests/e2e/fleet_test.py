@@ -262,6 +262,20 @@ class OneProxy(FleetCase):
             time.sleep(0.05)
         self.assertEqual(holder.call("LK.RELEASE", "k", "me"), 0)
 
+    def test_a_lock_without_a_ttl_is_on_the_masters_for_no_longer_than_its_lease(self):
+        """So long it stays taken if the proxy dies."""
+        proxy = self.proxy("leases: {untimed: 3s}\n")
+        holder, other = self.client(proxy), self.client(proxy)
+        self.assertTrue(holder.call("LK.ACQUIRE", "k", "me"))
+        self.assertTrue(holder.call("LK.ACQUIRE", "several", "me", "SHARED"))
+        self.assertTrue(other.call("LK.ACQUIRE", "several", "you", "SHARED"))
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            for key in ("k", "several"):
+                self.assertGreaterEqual(sum(0 < left <= 3000 for left in self.on_masters("PTTL", key)), 2)
+            time.sleep(0.1)
+        self.assertLess(max(self.on_masters("PTTL", "lk:{main}:horizon")), 10_000)
+
     def test_an_extension_is_on_the_masters_before_it_is_told(self):
         client = self.client(self.proxy("leases: {max_ttl: 10m, slack: 100ms}\n"))
         client.call("SET", "k", "me", "NX", "PX", 1000)

@@ -116,3 +116,31 @@ BOOST_AUTO_TEST_CASE(a_crowd_that_is_served_at_once_waits_for_the_fences_that_ar
     BOOST_TEST(desk.ended() == "two granted");
     BOOST_TEST(two.given.fence > one.given.fence);
 }
+
+// ---- How long masters must hold it
+
+BOOST_AUTO_TEST_CASE(what_lives_by_a_connection_needs_no_lease_to_its_bound) {
+    leased_desk desk;
+    BOOST_REQUIRE(desk.take("k", "me", bound(1)));
+    BOOST_TEST((desk.masters.asked.back().until == end_of_time));
+    BOOST_TEST((desk.until("k") == start + 10min));
+    // Its connection breaks: what it was promised from then on has an end.
+    desk.leave(1, start, 5s);
+    BOOST_TEST((desk.masters.needed.back() == start + 5s));
+}
+
+BOOST_AUTO_TEST_CASE(of_several_each_needs_what_it_was_told) {
+    leased_desk desk;
+    BOOST_REQUIRE(desk.take("k", "bound", {.client = 1, .mode = lock_mode::shared, .ttl = {}}));
+    BOOST_TEST((desk.masters.asked.back().until == end_of_time));
+    BOOST_REQUIRE(desk.take("k", "timed", shared(2)));
+    BOOST_TEST((desk.masters.asked.back().until == start + 10s));
+    BOOST_TEST((desk.masters.needed == std::vector{start + 10s, end_of_time}));
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_who_names_an_end_is_told_when_the_masters_hold_it_so_long) {
+    leased_desk desk;
+    BOOST_REQUIRE(desk.take("k", "me", bound(1)));
+    BOOST_REQUIRE(desk.table.extend_hold(key_of("k"), "me", 60s, start));
+    BOOST_TEST((desk.masters.needed.back() == start + 60s));
+}
