@@ -39,6 +39,9 @@ constexpr auto left_to_others = 100ms;
 /// A lease that is woken and asks for a moment that has passed could hold up its core for ever. It
 /// must not, and this makes sure.
 constexpr auto between_ringings = 100us;
+/// Many leases may be due at once, as when a majority of the masters has gone: clients get their
+/// turn in between.
+constexpr size_t due_at_once = 256;
 
 using phase = lease::phase;
 
@@ -305,7 +308,8 @@ void lease_keeper::on_due() {
     const auto now = read_clock();
     _next_ringing = now + between_ringings;
     bool any = false;
-    while (!_due.empty() && _due.top().expiry <= now) {
+    for (size_t seen_to = 0; seen_to < due_at_once && !_due.empty() && _due.top().expiry <= now;
+         ++seen_to) {
         auto& one = static_cast<record&>(_due.top());
         _due.remove(one);
         const phase before = one.held.state();

@@ -205,6 +205,8 @@ private:
     bool wants_renewal(const lease_turn& turn) const;
     bool fences_are_low(const lease_rules& rules) const;
     instant renewal_due(const lease_rules& rules) const;
+    /// After a renewal that failed.
+    instant next_attempt(instant now) const;
     void repair(const lease_turn& turn);
     void plan_repair(const lease_turn& turn);
     void end(phase next, const lease_turn& turn);
