@@ -182,10 +182,9 @@ void admission::begin_waiting(instant now) {
 }
 
 void admission::on_clock_step(instant now) {
-    if (_state == state::pending && !_distrusted) {
+    if (_state == state::pending && _stage != stage::handshake && !_distrusted) {
         // It waits already, unless for nothing: what it kept may have ended too early.
-        if (std::exchange(_kept_everything, false) && _stage != stage::handshake &&
-            _stage != stage::pend) {
+        if (std::exchange(_kept_everything, false) && _stage != stage::pend) {
             begin_waiting(now);
         }
         return;
@@ -193,8 +192,8 @@ void admission::on_clock_step(instant now) {
     _distrusted = true;
     _seen = now;
     _until = full_quarantine();
-    if (_state == state::disconnected || _state == state::refused) {
-        return;  // it waits when it comes back
+    if (_state != state::admitted && _stage == stage::handshake) {
+        return;  // it waits when it has been greeted again
     }
     _state = state::pending;
     _reason = "its clock stepped";
@@ -256,7 +255,7 @@ void admission::count_witnesses(std::span<const other_master> others, instant no
         // Those who have forgotten their counters will never tell them; the silent ones may.
         const bool hopeless = told + silent < others_needed();
         const instant wait_for_silent = _seen + 2 * surely_passed(_options.max_ttl);
-        if (!hopeless && now < wait_for_silent) {
+        if (!_kept_everything && !hopeless && now < wait_for_silent) {
             _reason = "too few of the other masters can be asked for their fences";
             _not_before = now + between_reads;
             return;

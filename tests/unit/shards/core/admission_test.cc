@@ -361,6 +361,20 @@ BOOST_AUTO_TEST_CASE(a_single_master_that_kept_everything_waits_until_the_clock_
     BOOST_TEST(way.now == after(1s + 20ms + 5ms));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_kept_everything_does_not_wait_for_those_who_are_silent) {
+    path way(options_of(3));
+    way.it.on_handshake(durable_facts(), way.now);
+    way.step();
+    way.pended("nonce");
+    while (way.step() == kind::read_horizons) {
+        way.others({knows(9s), silent});
+    }
+    BOOST_TEST((way.next() == kind::read_counters));
+    BOOST_TEST(way.now == after(1s + 20ms + 5ms));
+    way.others({knows(9s, 5), silent});
+    BOOST_TEST((way.next() == kind::admit));
+}
+
 BOOST_AUTO_TEST_CASE(anything_weaker_takes_the_whole_way) {
     struct weaker {
         const char* how;
@@ -575,6 +589,18 @@ BOOST_AUTO_TEST_CASE(a_failed_step_after_a_clock_step_does_not_shake_hands_for_e
     way.others({knows(4s), knows(1s)});
     way.step();
     BOOST_TEST(way.it.may_vote());
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_steps_before_the_next_handshake_is_not_forgotten) {
+    path way(options_of(3));
+    way.it.on_handshake(facts(), way.now);
+    way.it.on_vote_refused();  // its scripts are gone
+    way.it.on_clock_step(way.now);
+    BOOST_TEST((way.step() == kind::shake_hands));
+    way.it.on_handshake(facts(), way.now);
+    BOOST_TEST(!way.it.may_vote());
+    BOOST_TEST((way.step() == kind::read_horizons));
+    BOOST_TEST(way.now == after(rounds));
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_master_whose_clock_stepped_waits_when_it_is_taken_back) {
