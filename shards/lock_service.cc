@@ -95,8 +95,8 @@ ss::future<> lock_service::start_fleet(const config::config& settings, std::stri
 void lock_service::finish(instant now) {
     _table.settle(now);
     if (_leases != nullptr) {
-        if (_leases->has_wanted()) {
-            _leases->pursue(_leases->take_wanted(), now);
+        while (_leases->has_wanted() && _leases->pursue(_leases->take_wanted(), now)) {
+            _table.settle(now);
         }
         _leases->finish(now);
     }

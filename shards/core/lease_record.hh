@@ -40,6 +40,7 @@ public:
     bool was_awaited = false;             ///< somebody was in line for it at its last grant
     bool has_peers = false;               ///< clients of other proxies have asked for it here
     instant began{};                      ///< of the last round
+    instant unreachable_since = end_of_time;  ///< no round could begin since
     instant lingers_until = end_of_time;  ///< nobody has it: kept for a moment, see lease_keeper
 
     lease_record* next = nullptr;       ///< in its bucket; belongs to node_map

@@ -264,7 +264,7 @@ class OneProxy(FleetCase):
 
     def test_a_lock_without_a_ttl_is_on_the_masters_for_no_longer_than_its_lease(self):
         """So long it stays taken if the proxy dies."""
-        proxy = self.proxy("leases: {untimed: 3s}\n")
+        proxy = self.proxy("leases: {untimed: 3s, slack: 1s}\n")
         holder, other = self.client(proxy), self.client(proxy)
         self.assertTrue(holder.call("LK.ACQUIRE", "k", "me"))
         self.assertTrue(holder.call("LK.ACQUIRE", "several", "me", "SHARED"))
@@ -423,6 +423,32 @@ class Failures(FleetCase):
                 master.thaw()
         # By itself.
         wait_until(lambda: client.call("SET", "k", "me", "NX", "PX", 1500) == "OK", "locks again")
+
+    def test_who_waits_without_a_majority_is_told_so(self):
+        proxy = self.proxy()
+        client = self.client(proxy)
+        for master in self.masters[:2]:
+            master.kill_process()
+        wait_until(lambda: all(state_of(proxy, master) == "disconnected" for master in self.masters[:2]), "it is seen")
+        for _ in range(3):
+            began = time.monotonic()
+            self.assertEqual(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500, "WAIT", 0), NO_QUORUM)
+            self.assertLess(time.monotonic() - began, 2)
+        self.masters[0] = self.enterContext(self.masters[0].come_back())
+        self.assertTrue(wait_until(lambda: isinstance(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500), list),
+                                   "locks again"))
+
+    def test_a_lease_that_comes_when_nobody_waits_any_more_is_given_back(self):
+        proxy = self.proxy("leases: {max_ttl: 10m}\n")
+        client = self.client(proxy)
+        for master in self.masters[:2]:
+            master.freeze()
+        try:
+            self.assertIsNone(client.call("LK.ACQUIRE", "k", "me", "TTL", 30_000, "WAIT", 50))
+        finally:
+            for master in self.masters[:2]:
+                master.thaw()
+        wait_until(lambda: self.on_masters("EXISTS", "k") == [0, 0, 0], "nobody has it")
 
     def test_a_lock_that_cannot_be_renewed_ends_and_its_owner_is_told(self):
         proxy = self.proxy()

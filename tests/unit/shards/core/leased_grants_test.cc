@@ -144,3 +144,16 @@ BOOST_AUTO_TEST_CASE(an_owner_who_names_an_end_is_told_when_the_masters_hold_it_
     BOOST_REQUIRE(desk.table.extend_hold(key_of("k"), "me", 60s, start));
     BOOST_TEST((desk.masters.needed.back() == start + 60s));
 }
+
+// ---- When nobody needs it any more
+
+BOOST_AUTO_TEST_CASE(a_key_that_was_fetched_for_those_who_have_left_is_given_back) {
+    leased_desk desk;
+    desk.masters.left = 0;
+    place one("one", {.client = 1}, start + 1s);
+    desk.wait(one, "k");
+    BOOST_TEST(desk.masters.given_back.empty());
+    desk.advance(start + 2s);
+    BOOST_TEST(desk.ended() == "one timed out");
+    BOOST_TEST((desk.masters.given_back == std::vector<std::string>{"k"}));
+}
