@@ -323,12 +323,29 @@ void admission::on_admit(bool admitted, instant now) {
     _reason = _unverified ? "unverified: CONFIG GET is not allowed" : "";
 }
 
-void admission::on_failed_step(instant now) {
-    if (_state == state::pending) {
-        _stage = stage::handshake;
+void admission::on_failed_step(std::string why, instant now) {
+    if (_state == state::admitted) {
+        return;
     }
+    // On its way to be admitted it stays so; of others nothing else is known.
+    _state = _state == state::pending ? state::pending : state::refused;
+    _stage = stage::handshake;
+    _reason = std::move(why);
+    _not_before = now + between_reads;
+}
+
+void admission::on_refusal(std::string why, instant now) {
+    if (_state == state::admitted) {
+        refuse(std::move(why), now);
+    }
+}
+
+void admission::on_another_look(const handshake_facts& facts, instant now) {
     if (_state != state::admitted) {
-        _not_before = now + between_reads;
+        return;
+    }
+    if (auto why = objection(facts)) {
+        refuse(std::move(*why), now);
     }
 }
 

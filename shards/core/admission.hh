@@ -142,8 +142,13 @@ public:
     /// One entry for each other master of the group.
     void on_others(std::span<const other_master> others, uint64_t unix_seconds, instant now);
     void on_admit(bool admitted, instant now);
-    /// A command of the above failed without an answer that makes sense.
-    void on_failed_step(instant now);
+    /// A command of the above failed without an answer that makes sense. `why` is for operators.
+    void on_failed_step(std::string why, instant now);
+    /// It does not do what votes need, as one that is full or has a disk that failed. Asked again
+    /// in a moment.
+    void on_refusal(std::string why, instant now);
+    /// What it said when it was asked again, on the same connection.
+    void on_another_look(const handshake_facts& facts, instant now);
     void on_clock_step(instant now);
     /// An operator accepts that fences begin from the clock.
     void allow_clock_floor() { _options.recovery = admission_options::counter_recovery::clock; }

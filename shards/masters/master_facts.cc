@@ -154,6 +154,29 @@ std::expected<master_facts, std::string> read_facts(std::span<const protocol::re
     return facts;
 }
 
+command_batch changing_facts_questions() {
+    command_batch questions;
+    questions.add("ROLE")
+        .add("CONFIG", "GET", "maxmemory")
+        .add("CONFIG", "GET", "maxmemory-policy");
+    return questions;
+}
+
+changing_facts read_changing_facts(std::span<const protocol::reply> replies) {
+    changing_facts facts;
+    if (replies.size() != changing_facts_questions().replies()) {
+        return facts;
+    }
+    if (!replies[0].items().empty()) {
+        facts.role = role_named(replies[0].items().front().text());
+    }
+    if (const auto most = setting(replies[1], "maxmemory")) {
+        facts.memory_max = number(*most);
+    }
+    facts.eviction = setting(replies[2], "maxmemory-policy");
+    return facts;
+}
+
 std::optional<std::chrono::microseconds> read_time(const protocol::reply& reply) {
     const auto items = reply.items();
     if (items.size() != 2) {

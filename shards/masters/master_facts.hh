@@ -45,6 +45,16 @@ command_batch facts_questions();
 /// nothing goes without are missing.
 std::expected<master_facts, std::string> read_facts(std::span<const protocol::reply> replies);
 
+/// What operators change while a master runs: role, eviction. Cheap; a fact that is not told is
+/// absent.
+command_batch changing_facts_questions();
+struct changing_facts {
+    master_role role = master_role::unknown;
+    std::optional<uint64_t> memory_max{};
+    std::optional<std::string> eviction{};
+};
+changing_facts read_changing_facts(std::span<const protocol::reply> replies);
+
 /// Reads the reply to TIME.
 std::optional<std::chrono::microseconds> read_time(const protocol::reply& reply);
 

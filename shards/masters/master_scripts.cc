@@ -92,11 +92,14 @@ constexpr std::string_view admit_text =
     "'dur',ARGV[3],'wide',string.rep('-',65))\n"
     "return 1";
 
+// A master that is full refuses what needs memory, but lets a mark that is there live longer: its
+// leases can be renewed.
 constexpr std::string_view mark_text =
     "local f=redis.call('HMGET',KEYS[1],'inc','cfg')\n"
     "@ADMITTED"
-    "if redis.call('PTTL',KEYS[2])<tonumber(ARGV[1]) then "
-    "redis.call('SET',KEYS[2],'1','PX',ARGV[1]) end\n"
+    "local t=redis.call('PTTL',KEYS[2])\n"
+    "if t==-2 then redis.call('SET',KEYS[2],'1','PX',ARGV[1])\n"
+    "elseif t>=0 and t<tonumber(ARGV[1]) then redis.call('PEXPIRE',KEYS[2],ARGV[1]) end\n"
     "return {1}";
 
 // A mark without a TTL is not ours; it stands for as long as can be.

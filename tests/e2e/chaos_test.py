@@ -244,9 +244,11 @@ class World:
         self.masters[which].call("REPLICAOF", "NO", "ONE")
 
     def master_begins_to_evict(self):
-        master = self.masters[self.any_master()]
+        self.wait_for_votes(3)
+        which = self.any_master()
+        master = self.masters[which]
         master.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru", "maxmemory", "100mb")
-        self.pause(0.2, 1.5)
+        wait_until(lambda: all(b"evict" in proxy.masters()[which][b"reason"] for proxy in self.proxies), "it is seen")
         master.call("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "0")
 
     def master_is_busy(self):

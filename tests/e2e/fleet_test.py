@@ -438,6 +438,56 @@ class Failures(FleetCase):
         self.assertTrue(wait_until(lambda: isinstance(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500), list),
                                    "locks again"))
 
+    def test_a_master_that_takes_no_more_questions_is_one_that_is_down(self):
+        client = self.client(self.proxy("leases: {max_ttl: 10m}\n"))
+        self.masters[2].freeze()
+        try:
+            many = 25_000  # more than fit on their way to it
+            client.send_bytes(b"".join(encode("SET", f"k{number}", "me", "NX", "PX", 60_000) for number in range(many)))
+            self.assertEqual({client.read() for _ in range(many)}, {"OK"})
+        finally:
+            self.masters[2].thaw()
+
+    def test_a_release_arrives_in_the_end(self):
+        proxy = self.proxy("leases: {max_ttl: 10m}\n")
+        client = self.client(proxy)
+
+        def released(how):
+            wait_until(lambda: self.on_masters("EXISTS", "k") == [0, 0, 0], how)
+
+        client.call("LK.ACQUIRE", "k", "me", "TTL", 60_000)
+        self.on_masters("SCRIPT", "FLUSH")
+        self.assertEqual(client.call("LK.RELEASE", "k", "me"), 0)
+        released("though the script was gone")
+        proxy.wait_for_votes(3)
+        client.call("LK.ACQUIRE", "k", "me", "TTL", 60_000)
+        wait_until(lambda: self.on_masters("EXISTS", "k") == [1, 1, 1], "all have it")
+        with Client(self.masters[0].port) as busy:
+            busy.call("CONFIG", "SET", "lua-time-limit", 20)
+            busy.send("EVAL", "while true do end", 0)
+            wait_until(lambda: "BUSY" in str(self.masters[0].call("PING")), "it is busy")
+            self.assertEqual(client.call("LK.RELEASE", "k", "me"), 0)
+            wait_until(lambda: self.masters[1].call("EXISTS", "k") == 0, "the others have heard of it")
+            time.sleep(0.1)
+            wait_until(lambda: self.masters[0].call("SCRIPT", "KILL") == "OK", "the script is ended")
+        released("though it was busy")
+
+    def test_a_release_that_a_partition_swallowed_arrives_in_the_end(self):
+        proxies = []
+        doors = [self.enterContext(Relay(master.port, lambda: proxies)) for master in self.masters]
+        proxy = self.enterContext(proxy_on(doors, "leases: {max_ttl: 10m}\n"))
+        proxy.wait_for_votes(3)
+        proxies.append(proxy.process.pid)
+        client = self.client(proxy)
+        client.call("LK.ACQUIRE", "k", "me", "TTL", 60_000)
+        wait_until(lambda: self.on_masters("EXISTS", "k") == [1, 1, 1], "all have it")
+        doors[0].cut(proxy.process.pid, "requests", "replies")
+        self.assertEqual(client.call("LK.RELEASE", "k", "me"), 0)
+        wait_until(lambda: state_of(proxy, doors[0]) == "disconnected", "the partition is seen")
+        self.assertEqual(self.masters[0].call("EXISTS", "k"), 1)
+        doors[0].heal()
+        wait_until(lambda: self.on_masters("EXISTS", "k") == [0, 0, 0], "it arrives")
+
     def test_a_lease_that_comes_when_nobody_waits_any_more_is_given_back(self):
         proxy = self.proxy("leases: {max_ttl: 10m}\n")
         client = self.client(proxy)
@@ -563,6 +613,23 @@ class MastersThatMayNotVote(unittest.TestCase):
         with Redis() as master, Redis("--replicaof", f"127.0.0.1 {master.port}") as bad:
             self.check(bad.port, state="refused", reason="replica")
 
+    def test_one_that_begins_to_evict(self):
+        masters = [self.enterContext(Master()) for _ in range(3)]
+        proxy = self.enterContext(proxy_on(masters))
+        proxy.wait_for_votes(3)
+        masters[0].call("CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru")
+        wait_until(lambda: b"evict" in masters_of(proxy.port)[masters[0].port]["reason"], "it is seen")
+        self.assertEqual(state_of(proxy, masters[0]), "refused")
+        masters[0].call("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        wait_until(lambda: state_of(proxy, masters[0]) == "admitted", "it votes again")
+
+    def test_one_on_which_a_right_is_missing(self):
+        with Redis() as bad:
+            bad.wait_until_ready()
+            with Client(bad.port) as client:
+                client.call("ACL", "SETUSER", "default", "-script")
+            self.check(bad.port, state="refused", reason="no permissions to run the 'script")
+
     def test_one_that_wants_a_password(self):
         with Redis("--requirepass", "secret") as bad:
             self.check(bad.port, state="disconnected", reason="NOAUTH")
@@ -607,6 +674,35 @@ class MastersThatMayNotVote(unittest.TestCase):
                     proxy.wait_for_votes(2)
                     for number in range(10):
                         self.assertEqual(client.call("SET", f"k{number}", "me", "NX", "PX", 1000), "OK")
+
+    def test_one_that_becomes_full(self):
+        """What it holds is renewed; it is told what is wrong if it cannot even be marked. Nobody connects anew."""
+        masters = [self.enterContext(Master("--maxmemory-policy", "noeviction")) for _ in range(3)]
+        full = masters[0]
+        proxy = self.enterContext(proxy_on(masters))
+        proxy.wait_for_votes(3)
+        client = self.enterContext(Client(proxy.port))
+        connections = (b"total_connections_received:", lambda: full.call("INFO", "stats"))
+
+        def made():
+            return int(connections[1]().split(connections[0])[1].split(b"\r")[0])
+
+        self.assertTrue(client.call("LK.ACQUIRE", "held", "me"))
+        wait_until(lambda: full.call("EXISTS", "held") == 1, "all have it")
+        full.call("CONFIG", "SET", "maxmemory", "1")
+        before, looks, end = made(), 1, time.monotonic() + 3
+        while time.monotonic() < end:
+            self.assertEqual(full.call("EXISTS", "held"), 1)
+            time.sleep(0.25)
+            looks += 1
+        self.assertEqual(client.call("SET", "k", "me", "NX", "PX", 1000), "OK")
+        self.assertEqual(made() - before, looks)
+        full.call("DEL", "lk:{main}:horizon")
+        seen = wait_until(lambda: (m := masters_of(proxy.port)[full.port])["state"] == b"refused" and m, "it is seen")
+        self.assertIn(b"it refuses writes: OOM", seen["reason"])
+        full.call("CONFIG", "SET", "maxmemory", "0")
+        wait_until(lambda: state_of(proxy, full) == "admitted", "it votes again")
+        self.assertEqual(client.call("LK.RELEASE", "held", "me"), 0)
 
     def test_the_same_one_twice_under_two_names(self):
         with Master() as one, Master() as two:

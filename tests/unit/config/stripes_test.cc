@@ -124,8 +124,9 @@ BOOST_AUTO_TEST_CASE(options_of_leases_and_masters_are_read) {
 }
 
 BOOST_AUTO_TEST_CASE(a_word_that_is_no_choice_lists_the_choices) {
-    BOOST_TEST(mistake_in("masters: {fence_recovery: never}\n") ==
-               "f.yaml:1:27: 'fence_recovery': 'never' is not one of them (accepted: clock or strict)");
+    BOOST_TEST(
+        mistake_in("masters: {fence_recovery: never}\n") ==
+        "f.yaml:1:27: 'fence_recovery': 'never' is not one of them (accepted: clock or strict)");
 }
 
 BOOST_AUTO_TEST_CASE(options_that_contradict_each_other_are_a_mistake) {

@@ -581,7 +581,7 @@ BOOST_AUTO_TEST_CASE(a_failed_step_after_a_clock_step_does_not_shake_hands_for_e
     way.it.on_handshake(facts(), way.now);
     way.it.on_clock_step(way.now);
     BOOST_TEST((way.step() == kind::read_horizons));
-    way.it.on_failed_step(way.now);
+    way.it.on_failed_step("no answer", way.now);
     BOOST_TEST((way.step() == kind::shake_hands));
     way.it.on_handshake(facts(), way.now);
     BOOST_TEST(!way.it.may_vote());
@@ -638,10 +638,58 @@ BOOST_AUTO_TEST_CASE(a_master_that_kept_everything_waits_if_its_clock_stepped) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(why_a_step_failed_is_told) {
+    path way(options_of(3));
+    way.it.on_failed_step("NOPERM", way.now);
+    BOOST_TEST((way.it.status() == state::refused));
+    BOOST_TEST(way.it.reason() == "NOPERM");
+    way.it.on_handshake(restarted_facts(), way.now);
+    way.it.on_failed_step("BUSY", way.now);
+    BOOST_TEST((way.it.status() == state::pending));
+    BOOST_TEST(way.it.reason() == "BUSY");
+    way.it.on_handshake(facts(), way.now);
+    way.it.on_failed_step("too late", way.now);
+    BOOST_TEST(way.it.may_vote());
+    BOOST_TEST(way.it.reason() == "");
+}
+
+BOOST_AUTO_TEST_CASE(one_that_begins_to_evict_or_to_follow_does_not_vote_any_more) {
+    for (const bool evicts : {true, false}) {
+        path way(options_of(3));
+        way.it.on_handshake(facts(), way.now);
+        way.it.on_another_look(facts(), way.now);
+        BOOST_TEST(way.it.may_vote());
+        auto other = facts();
+        if (evicts) {
+            other.maxmemory = 1;
+            other.maxmemory_policy = "allkeys-lru";
+        } else {
+            other.role = "slave";
+        }
+        way.it.on_another_look(other, way.now);
+        BOOST_TEST((way.it.status() == state::refused));
+        BOOST_TEST(way.it.reason().find(evicts ? "evict" : "replica") != std::string_view::npos);
+        BOOST_TEST((way.step() == kind::shake_hands));
+        BOOST_TEST(way.now == after(1s));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_that_refuses_what_votes_need_is_asked_again_in_a_moment) {
+    path way(options_of(3));
+    way.it.on_handshake(facts(), way.now);
+    way.it.on_refusal("OOM", way.now);
+    BOOST_TEST((way.it.status() == state::refused));
+    BOOST_TEST(way.it.reason() == "OOM");
+    BOOST_TEST((way.step() == kind::shake_hands));
+    BOOST_TEST(way.now == after(1s));
+    way.it.on_handshake(facts(), way.now);
+    BOOST_TEST(way.it.may_vote());
+}
+
 BOOST_AUTO_TEST_CASE(a_handshake_that_fails_is_not_tried_again_at_once) {
     path way(options_of(3));
     const auto failed = way.now;
-    way.it.on_failed_step(failed);
+    way.it.on_failed_step("no answer", failed);
     BOOST_TEST((way.step() == kind::shake_hands));
     BOOST_TEST(way.now > failed);
 }
