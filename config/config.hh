@@ -146,12 +146,6 @@ struct stripe_options {
     std::vector<redis_address> masters;
 };
 
-/// What to do with a TTL that is longer than the longest lease.
-enum class long_ttls : uint8_t {
-    renew,   ///< the lease is renewed for as long as the entry lives
-    refuse,  ///< the command is refused
-};
-
 /// What masters hold for us.
 struct lease_options {
     /// How much longer than a grant its lease is, at least: the next grant of the key then needs no
@@ -162,7 +156,6 @@ struct lease_options {
     milliseconds max_ttl{600'000};
     /// The lease of an entry without a TTL; it is renewed every third of it.
     milliseconds untimed{30'000};
-    lockkeeper::config::long_ttls long_ttls = lockkeeper::config::long_ttls::renew;
     /// Whether grants come with fences. Without them a vote is two commands instead of five, and
     /// every fence is 0.
     bool fences = true;

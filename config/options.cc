@@ -139,7 +139,6 @@ constexpr std::array<std::string_view, 2> truth_words = {"false", "true"};
 constexpr std::array<std::string_view, 3> certificate_words = {"none", "optional", "required"};
 constexpr std::array<std::string_view, 5> level_words = {"error", "warn", "info", "debug", "trace"};
 constexpr std::array<std::string_view, 2> format_words = {"text", "json"};
-constexpr std::array<std::string_view, 2> long_ttl_words = {"renew", "refuse"};
 constexpr std::array<std::string_view, 3> admission_words = {"automatic", "strict", "quick"};
 constexpr std::array<std::string_view, 2> fence_recovery_words = {"clock", "strict"};
 
@@ -223,8 +222,6 @@ constexpr option table[] = {
     line<duration<leases, &lease_options::max_ttl, 1'000, 24 * hour>>("leases", "max_ttl",
                                                                       "1s to 24h"),
     line<duration<leases, &lease_options::untimed, 1'000, hour>>("leases", "untimed", "1s to 1h"),
-    line<choice<leases, &lease_options::long_ttls, long_ttl_words>>("leases", "long_ttls",
-                                                                    "renew or refuse"),
     line<choice<leases, &lease_options::fences, truth_words>>("leases", "fences", "true or false"),
     line<duration<masters, &master_options::timeout, 10, 60'000>>("masters", "timeout",
                                                                   "10ms to 1m"),

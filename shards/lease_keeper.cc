@@ -39,6 +39,9 @@ constexpr auto left_to_others = 100ms;
 /// A lease that is woken and asks for a moment that has passed could hold up its core for ever. It
 /// must not, and this makes sure.
 constexpr auto between_ringings = 100us;
+/// Many leases may be due at once, as when a majority of the masters has gone: clients get their
+/// turn in between.
+constexpr size_t due_at_once = 256;
 
 using phase = lease::phase;
 
@@ -180,21 +183,48 @@ void lease_keeper::after(record& one, instant now) {
             waiting.set_value();
         }
     }
+    if (state != phase::unreachable) {
+        one.unreachable_since = end_of_time;
+    }
     if (state == phase::unreachable) {
         _table.refuse_line(key, lock_error::no_lease, now);
+    }
+    if (state == phase::held && one.pins == 0 && !is_awaited(key)) {
+        look_at(one);  // whoever it was for may have left
     }
     if (state == phase::lost) {
         _table.exists(key, now);  // finds its entry void
     }
-    if (state == phase::elsewhere && finds_homes() && !_stopped) {
-        const lock_line* const line = _table.line_of(key);
-        if (line != nullptr && !line->queue.empty()) {
-            background(_gate, log, "sending a line to its home",
-                       [this, database = key.database, name = std::string(key.name),
-                        hash = key.hash] { return send_line_home(database, name, hash); });
-        }
+    if (state == phase::elsewhere && finds_homes() && !_stopped && is_awaited(key)) {
+        background(_gate, log, "sending a line to its home",
+                   [this, database = key.database, name = std::string(key.name), hash = key.hash] {
+                       return send_line_home(database, name, hash);
+                   });
     }
     _table.lease_changed(key);
+}
+
+bool lease_keeper::is_awaited(const lock_key& key) const {
+    const lock_line* const line = _table.line_of(key);
+    return line != nullptr && !line->queue.empty();
+}
+
+/// A round for those in line that could not even begin, for too few masters are there: nobody will
+/// answer. They are told when that has been so for as long as a command is patient; connections
+/// that break together are back sooner. True if they were.
+bool lease_keeper::give_up_line(record& one, instant now) {
+    if (one.held.state() != phase::unreachable) {
+        return false;
+    }
+    one.unreachable_since = std::min(one.unreachable_since, now);
+    const instant patient_until = one.unreachable_since + patience();
+    if (now < patient_until) {
+        _due.set(one, std::min(one.held.wake_at(_groups[one.stripe]->rules()), patient_until));
+        schedule(now);
+        return false;
+    }
+    after(one, now);
+    return true;
 }
 
 void lease_keeper::count_change(const record& one, phase before, instant now) {
@@ -307,7 +337,8 @@ void lease_keeper::on_due() {
     const auto now = read_clock();
     _next_ringing = now + between_ringings;
     bool any = false;
-    while (!_due.empty() && _due.top().expiry <= now) {
+    for (size_t seen_to = 0; seen_to < due_at_once && !_due.empty() && _due.top().expiry <= now;
+         ++seen_to) {
         auto& one = static_cast<record&>(_due.top());
         _due.remove(one);
         const phase before = one.held.state();
@@ -341,8 +372,7 @@ void lease_keeper::on_due() {
 
 /// A key that we do not have: if somebody is in line for it, once more; otherwise it is forgotten.
 void lease_keeper::try_again(record& one, instant now) {
-    const lock_line* const line = _table.line_of(one.key());
-    const bool is_wanted = line != nullptr && !line->queue.empty();
+    const bool is_wanted = is_awaited(one.key());
     if (!is_wanted && one.waiting.empty() && one.pins == 0) {
         close(one);
         return;
@@ -353,13 +383,17 @@ void lease_keeper::try_again(record& one, instant now) {
         }
         return;
     }
+    if (one.unreachable_since != end_of_time && give_up_line(one, now)) {
+        return;
+    }
     if (!one.held.may_try(now)) {
         return;
     }
-    const waiter& first = line->queue.front();
+    const waiter& first = _table.line_of(one.key())->queue.front();
     const std::string_view token =
         first.mode == lock_mode::exclusive ? std::string_view(first.owner) : std::string_view();
     begin(one, first.ttl ? now + *first.ttl : end_of_time, stored_for(one.key(), token), now);
+    give_up_line(one, now);
 }
 
 // ---- what the table asks ------------------------------------------------------------------------
@@ -527,7 +561,11 @@ void lease_keeper::give_back_idle(instant now) {
         if (one->held.state() == phase::held) {
             with(*one, now, [](lease& held, const lease_turn& turn) { held.release(turn); });
         }
-        if (one->waiting.empty() && one->held.state() != phase::acquiring) {
+        // Who has it instead is remembered for as long as the lease says.
+        const phase state = one->held.state();
+        const bool is_remembered = (state == phase::elsewhere || state == phase::unreachable) &&
+                                   one->heap_index != not_in_heap;
+        if (one->waiting.empty() && state != phase::acquiring && !is_remembered) {
             close(*one);
         }
     }
@@ -744,14 +782,18 @@ ss::future<lease_outcome> lease_keeper::see_to_one(wanted_lease wanted) {
         record& one = open(key);
         switch (one.held.state()) {
             case phase::held: {
-                bool is_covered = wanted.until == end_of_time;
-                if (!is_covered) {
-                    with(one, now, [&](lease& held, const lease_turn& turn) {
-                        is_covered = held.cover(wanted.until, turn);
-                    });
-                }
-                // A grant that was refused may lack fences, and those come with an extension.
-                if (is_covered && (wanted.is_cover || !one.held.is_extending())) {
+                // A grant that was refused may lack fences, too, or the masters hold another token.
+                bool is_ready = false;
+                with(one, now, [&](lease& held, const lease_turn& turn) {
+                    is_ready = wanted.until == end_of_time || held.cover(wanted.until, turn);
+                    is_ready &= wanted.is_cover || held.fetch_fences(turn);
+                });
+                if (is_ready && (wanted.is_cover || !one.held.is_extending())) {
+                    if (!wanted.is_cover && !one.held.is_stored(wanted.token)) {
+                        // Whoever may have it asks for the exchange; if that could not begin for
+                        // lack of a majority, asking at once would be of no use.
+                        co_await ss::sleep(pause_before_retry);
+                    }
                     co_return lease_outcome::ready;
                 }
                 break;
@@ -799,13 +841,15 @@ void lease_keeper::begin(record& one, instant until, std::string_view token, ins
     const auto& rules = _groups[one.stripe]->rules();
     one.began = now;
     with(one, now, [&](lease& held, const lease_turn& turn) {
-        held.acquire(until == end_of_time ? rules.untimed : until - now,
+        // With room for as long again, the lease is as long as the rules say.
+        held.acquire(until == end_of_time ? rules.untimed / 2 : until - now,
                      {random_number(), random_number()}, turn, token);
     });
     count_change(one, phase::acquiring, now);
 }
 
-void lease_keeper::pursue(std::vector<wanted_lease> wanted, instant now) {
+bool lease_keeper::pursue(std::vector<wanted_lease> wanted, instant now) {
+    bool any_given_up = false;
     for (const wanted_lease& each : wanted) {
         record& one = open({each.database, each.name, each.hash});
         const phase state = one.held.state();
@@ -813,7 +857,9 @@ void lease_keeper::pursue(std::vector<wanted_lease> wanted, instant now) {
             continue;  // what is held is being extended already
         }
         begin(one, each.until, each.token, now);
+        any_given_up |= give_up_line(one, now);
     }
+    return any_given_up;
 }
 
 ss::future<lease_outcome> lease_keeper::see_to(std::vector<wanted_lease> wanted, kept& keep) {

@@ -91,8 +91,9 @@ public:
     };
     /// Sees to all of them at once; the worst outcome counts.
     ss::future<lease_outcome> see_to(std::vector<wanted_lease> wanted, kept& keep);
-    /// The same without waiting: who is in line is served when it is there.
-    void pursue(std::vector<wanted_lease> wanted, instant now);
+    /// The same without waiting: who is in line is served when it is there. True if some of them
+    /// were told that it is not to be had: the table is to be settled once more.
+    bool pursue(std::vector<wanted_lease> wanted, instant now);
     /// The command is over: keys that are gone for good are given back.
     void finish(instant now) {
         if (!_idle.empty()) {
@@ -161,6 +162,8 @@ private:
     template <typename Work>
     void on_answer(const lock_key& key, Work work);
     void after(record& one, instant now);
+    bool is_awaited(const lock_key& key) const;
+    bool give_up_line(record& one, instant now);
     void count_change(const record& one, lease::phase before, instant now);
     void count_renewal(const record& one, instant valid_before, instant now);
     void look_at(record& one);

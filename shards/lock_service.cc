@@ -95,8 +95,8 @@ ss::future<> lock_service::start_fleet(const config::config& settings, std::stri
 void lock_service::finish(instant now) {
     _table.settle(now);
     if (_leases != nullptr) {
-        if (_leases->has_wanted()) {
-            _leases->pursue(_leases->take_wanted(), now);
+        while (_leases->has_wanted() && _leases->pursue(_leases->take_wanted(), now)) {
+            _table.settle(now);
         }
         _leases->finish(now);
     }
@@ -251,7 +251,8 @@ grant_request lock_service::request_of(const lock_order& order) const {
 }
 
 /// A lock that its owner takes again, or that somebody joins, may have become longer. It is told of
-/// when the masters hold it that long; if they do not, it is given back.
+/// when the masters hold it that long; if they do not, it is given back. Not so what lives by its
+/// connection, and on renewals.
 ss::future<lock_answer> lock_service::when_covered(uint32_t database, std::string name,
                                                    std::string owner, lock_answer answer) {
     if (answer.how != lock_answer::end::granted ||
@@ -302,7 +303,7 @@ ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
     } else if (tried->granted) {
         answer = {.how = lock_answer::end::granted, .given = tried->given};
     }
-    return _leases == nullptr
+    return _leases == nullptr || !order.ttl
                ? ss::make_ready_future<lock_answer>(answer)
                : when_covered(order.database, std::move(order.key), std::move(order.owner), answer);
 }
@@ -331,6 +332,9 @@ ss::future<lock_answer> lock_service::acquire_with_lease(lock_order order) {
         }
         if (!tried->granted) {
             co_return lock_answer{};
+        }
+        if (!order.ttl) {
+            co_return lock_answer{.how = lock_answer::end::granted, .given = tried->given};
         }
         co_return co_await when_covered(order.database, std::move(order.key),
                                         std::move(order.owner),
@@ -421,7 +425,7 @@ ss::future<lock_answer> lock_service::wait_for(lock_order order, instant now) {
     }
     _waiting.insert(*who.release());
     settle(now);
-    if (_leases == nullptr) {
+    if (_leases == nullptr || !order.ttl) {
         return answer;
     }
     return answer.then([this, database = order.database, name = std::move(order.key),

@@ -9,8 +9,11 @@
 #include <seastar/core/sleep.hh>
 #include <seastar/core/timed_out_error.hh>
 #include <seastar/core/when_all.hh>
+#include <seastar/coroutine/maybe_yield.hh>
+#include <seastar/util/later.hh>
 #include <seastar/util/log.hh>
 
+#include "protocol/text.hh"
 #include "shards/background.hh"
 #include "shards/core/fence_slots.hh"
 #include "shards/masters/handshake.hh"
@@ -25,6 +28,13 @@ namespace {
 using namespace std::chrono_literals;
 
 ss::logger log("stripes");
+
+/// Of what a master says, for people.
+constexpr size_t shown_bytes_max = 200;
+/// Shorter than any that leases set.
+constexpr std::chrono::milliseconds shortest_mark = 1s;
+/// What a master did not carry out it is asked for again.
+constexpr std::chrono::nanoseconds between_releases = 500ms;
 
 /// Clients of database 0 and those who talk to Redis directly meet at the same names.
 std::string name_on_master(uint32_t database, std::string_view key) {
@@ -60,15 +70,34 @@ void write_question(command_batch& commands, const vote_question& question) {
     }
 }
 
+std::string name_of(master_role role, std::string_view unknown) {
+    switch (role) {
+        case master_role::master:
+            return "master";
+        case master_role::replica:
+            return "slave";
+        case master_role::sentinel:
+            return "sentinel";
+        case master_role::unknown:
+            break;
+    }
+    return std::string(unknown);
+}
+
+/// For operators: what came instead of an answer.
+std::string words_of(const std::optional<protocol::reply>& reply) {
+    return !reply              ? "it does not answer in time"
+           : reply->is_error() ? protocol::sanitised(reply->text(), shown_bytes_max)
+                               : "its answer makes no sense";
+}
+
 handshake_facts to_facts(const master_facts& told) {
     handshake_facts facts;
     facts.run_id = told.run_id;
-    facts.role = told.role == master_role::master     ? "master"
-                 : told.role == master_role::replica  ? "slave"
-                 : told.role == master_role::sentinel ? "sentinel"
-                                                      : "unknown";
+    facts.role = name_of(told.role, "unknown");
     facts.cluster = told.mode == "cluster";
     facts.loading = told.loading;
+    facts.promoted = told.promoted.value_or(true);
     facts.maxmemory = told.memory_max;
     facts.maxmemory_policy = told.eviction;
     if (told.append_only) {
@@ -92,7 +121,10 @@ struct stripe_group::voter {
     incarnation whom{};     ///< what its scripts were written for
     loaded_scripts scripts{};
     link_generation generation{};  ///< the connection that all of this is about
-    std::string said{};            ///< what the log says of it
+    handshake_facts facts{};       ///< what it said last
+    bool is_asked_again = false;
+    instant resend_at{};  ///< what is unsent
+    std::string said{};   ///< what the log says of it
     uint64_t votes = 0;
     uint64_t refusals = 0;
     ss::condition_variable stirred;
@@ -187,10 +219,18 @@ ss::future<> stripe_group::watch_over(uint32_t index) {
         auto step = one.standing.next(now);
         note_standing(index);
         const bool has_link = _masters.at(index).is_connected();
+        // One that is refused may be a replica; what is unsent goes out when it is greeted.
+        const bool sends_again =
+            has_link && one.unsent.size() > 0 && one.standing.status() != admission::state::refused;
+        if (sends_again && now >= one.resend_at) {
+            one.resend_at = now + between_releases;
+            co_await send_pending(index);
+            continue;
+        }
         if (step.what == admission_step::kind::wait || step.at > now || !has_link) {
-            const auto pause = has_link
-                                   ? std::clamp<std::chrono::nanoseconds>(step.at - now, 1ms, 10s)
-                                   : std::chrono::nanoseconds(10s);
+            const instant next = sends_again ? std::min(step.at, one.resend_at) : step.at;
+            const auto pause = has_link ? std::clamp<std::chrono::nanoseconds>(next - now, 1ms, 10s)
+                                        : std::chrono::nanoseconds(10s);
             try {
                 co_await one.stirred.wait(pause);
             } catch (const ss::condition_variable_timed_out&) {
@@ -241,11 +281,11 @@ ss::future<> stripe_group::carry_out_step(uint32_t index, admission_step step) {
             co_return co_await ask_others(index, step.what == kind::read_counters);
         case kind::pend: {
             command_batch question;
-            write_pend(question.append(1), one.scripts, _keys, fresh_nonce());
+            write_pend(question.append(1), one.scripts, _keys, fresh_nonce(), step);
             const auto reply = co_await ask(index, question);
             const auto answer = reply ? read_pend(*reply) : std::nullopt;
             answer ? one.standing.on_pend(*answer, read_clock())
-                   : one.standing.on_failed_step(read_clock());
+                   : fail_step(index, words_of(reply));
             co_return;
         }
         case kind::admit: {
@@ -254,7 +294,7 @@ ss::future<> stripe_group::carry_out_step(uint32_t index, admission_step step) {
             const auto reply = co_await ask(index, question);
             const auto answer = reply ? read_admit(*reply) : std::nullopt;
             answer ? one.standing.on_admit(*answer, read_clock())
-                   : one.standing.on_failed_step(read_clock());
+                   : fail_step(index, words_of(reply));
             co_return;
         }
     }
@@ -267,8 +307,7 @@ ss::future<> stripe_group::greet(uint32_t index) {
     const auto patience = _options.masters.connect_timeout;
     auto told = co_await shake_hands(who, patience);
     if (!told) {
-        log.debug("stripe {}: master {}: {}", name(), index, told.error());
-        one.standing.on_failed_step(read_clock());
+        fail_step(index, told.error());
         co_return;
     }
     if (one.generation != told->generation) {
@@ -277,7 +316,7 @@ ss::future<> stripe_group::greet(uint32_t index) {
     one.generation = told->generation;
     one.whom = {.run_id = told->facts.run_id, .fingerprint = _options.fingerprint};
     auto facts = to_facts(told->facts);
-    if (facts.cluster || facts.role != "master") {
+    if (facts.cluster || facts.loading || facts.role != "master") {
         // It would not take our scripts. No need of them to know that it may not vote.
         one.standing.on_handshake(facts, read_clock());
         note_standing(index);
@@ -288,8 +327,7 @@ ss::future<> stripe_group::greet(uint32_t index) {
         co_await load_scripts(who, std::vector<std::string>(texts.begin(), texts.end()),
                               {.timeout = patience, .only_on = one.generation});
     if (!loaded) {
-        log.debug("stripe {}: master {}: {}", name(), index, loaded.error());
-        one.standing.on_failed_step(read_clock());
+        fail_step(index, loaded.error());
         co_return;
     }
     std::ranges::copy(*loaded, one.scripts.sha.begin());
@@ -297,25 +335,77 @@ ss::future<> stripe_group::greet(uint32_t index) {
     write_head(question.append(1), _keys);
     const auto head = co_await ask(index, question);
     if (!head || !read_head(*head, facts)) {
-        one.standing.on_failed_step(read_clock());
+        fail_step(index, words_of(head));
         co_return;
     }
+    if (facts.incarnation == facts.run_id && facts.fingerprint == _options.fingerprint) {
+        facts.refuses_writes = co_await try_to_mark(index);
+    }
+    // Before any vote, so that a key of our own does not stand in our way.
+    co_await send_pending(index);
     // A step is seen against an earlier look only: the first one comes before the first vote.
     const auto shown =
         co_await look_at_clock(who, {.timeout = patience, .only_on = one.generation});
     if (!shown) {
-        one.standing.on_failed_step(read_clock());
+        fail_step(index, shown.error());
         co_return;
     }
+    // A server that copied another of the group has lost what was its own.
+    facts.promoted |= facts.incarnation && facts.incarnation != facts.run_id &&
+                      std::ranges::any_of(_voters, [&](const auto& other) {
+                          return other->whom.run_id == *facts.incarnation;
+                      });
     // Asked and told in one step: of two that are the same, one finds the other.
     facts.same_as_another = std::ranges::any_of(_voters, [&](const auto& other) {
         return other.get() != &one && other->whom.run_id == one.whom.run_id &&
                other->standing.status() != admission::state::disconnected;
     });
+    one.facts = facts;
     one.standing.on_handshake(facts, read_clock());
     on_clock(who, one.generation, *shown);
     note_standing(index);
-    send_pending(index);
+}
+
+/// A step of the way to its admission failed. Without a connection that is all there is to say.
+void stripe_group::fail_step(uint32_t index, std::string why) {
+    if (_masters.at(index).is_connected()) {
+        log.debug("stripe {}: master {}: {}", name(), index, why);
+        _voters[index]->standing.on_failed_step(std::move(why), read_clock());
+    }
+}
+
+/// What it says to a write that memory is needed for, if it is not done; else nothing.
+ss::future<std::string> stripe_group::try_to_mark(uint32_t index) {
+    command_batch question;
+    write_mark(question.append(1), _voters[index]->scripts, _keys, shortest_mark);
+    const auto reply = co_await ask(index, question);
+    co_return reply && reply->is_error() ? words_of(reply) : std::string();
+}
+
+/// What may have been changed since the handshake.
+ss::future<> stripe_group::ask_again(uint32_t index) {
+    voter& one = *_voters[index];
+    one.is_asked_again = true;
+    const auto on = one.generation;
+    const auto told = co_await _masters.at(index).send(
+        changing_facts_questions(), {.timeout = _options.masters.connect_timeout, .only_on = on});
+    one.is_asked_again = false;
+    if (!told || _stopping || one.generation != on) {
+        co_return;
+    }
+    const auto now = read_changing_facts(told->replies);
+    one.facts.role = name_of(now.role, one.facts.role);
+    if (now.memory_max) {
+        one.facts.maxmemory = now.memory_max;
+    }
+    if (now.eviction) {
+        one.facts.maxmemory_policy = now.eviction;
+    }
+    one.standing.on_another_look(one.facts, read_clock());
+    if (!one.standing.may_vote()) {
+        note_standing(index);
+        one.stirred.signal();
+    }
 }
 
 ss::future<other_master> stripe_group::ask_horizon(uint32_t index) {
@@ -367,6 +457,10 @@ void stripe_group::on_clock(master& of, link_generation, const clock_sample& sam
         note_standing(of.index());
         one.stirred.signal();
     }
+    if (one.standing.may_vote() && !one.is_asked_again && !_stopping) {
+        background(_gate, log, "asking a master again",
+                   [this, index = of.index()] { return ask_again(index); });
+    }
 }
 
 void stripe_group::note_refusal(uint32_t index, const protocol::reply& reply) {
@@ -381,16 +475,52 @@ void stripe_group::note_refusal(uint32_t index, const protocol::reply& reply) {
 
 // ---- what leases ask ----------------------------------------------------------------------------
 
-/// A lease that is longer than all before it is announced first, on the same connection.
-command_batch stripe_group::with_mark(voter& to, std::chrono::milliseconds length,
-                                      uint32_t& marks) {
-    command_batch commands;
-    marks = 0;
-    if (const auto mark = to.horizon.mark_for(length, read_clock())) {
-        write_mark(commands.append(1), to.scripts, _keys, *mark);
-        marks = 1;
+/// A lease that is longer than all before it is announced first, on the same connection. False if
+/// that cannot be sent; then nothing that relies on it may be.
+bool stripe_group::announce(uint32_t index, std::chrono::milliseconds length) {
+    voter& to = *_voters[index];
+    const auto mark = to.horizon.mark_for(length, read_clock());
+    if (!mark) {
+        return true;
     }
-    return commands;
+    command_batch commands;
+    write_mark(commands.append(1), to.scripts, _keys, *mark);
+    // It is answered before all that relies on it, and must be heard: no shorter time for it than
+    // the connection has.
+    auto answered = _masters.at(index).send(
+        commands, {.timeout = _options.masters.silence, .only_on = to.generation});
+    if (answered.available()) {
+        to.horizon = lease_horizon(_options.rules.max_ttl);
+        return false;
+    }
+    background(_gate, log, "marking a lease horizon",
+               [this, index, on = to.generation, answered = std::move(answered)]() mutable {
+                   return std::move(answered).then([this, index, on](master_result result) {
+                       take_mark(index, on, std::move(result));
+                   });
+               });
+    return true;
+}
+
+/// Without its mark a master does not know of a lease when another one forgets: what came behind it
+/// must not count.
+void stripe_group::take_mark(uint32_t index, link_generation on, master_result result) {
+    voter& from = *_voters[index];
+    if (from.generation != on || (result && read_mark(result->replies.front()))) {
+        return;
+    }
+    from.horizon = lease_horizon(_options.rules.max_ttl);
+    if (!result) {
+        // It may still come; what relies on it comes later yet, if at all.
+        return;
+    }
+    const protocol::reply& reply = result->replies.front();
+    note_refusal(index, reply);
+    if (from.standing.may_vote()) {
+        from.standing.on_refusal("it refuses writes: " + words_of(reply), read_clock());
+        note_standing(index);
+        from.stirred.signal();
+    }
 }
 
 /// What a key of ours is to hold on the masters, and what it may hold besides.
@@ -425,11 +555,15 @@ void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
                                  .stored = what.stored});
             continue;
         }
-        uint32_t marks = 0;
+        const bool is_lease = what.what == kind::vote || what.what == kind::renew;
+        if (is_lease && !announce(index, what.length)) {
+            hear(index, what, key,
+                 ss::make_ready_future<master_result>(std::unexpected(master_error::overloaded)));
+            continue;
+        }
         command_batch commands;
         switch (what.what) {
             case kind::vote:
-                commands = with_mark(to, what.length, marks);
                 write_question(commands, {.key = name,
                                           .value = value,
                                           .length = what.length,
@@ -447,7 +581,6 @@ void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
                              .also = also});
                 break;
             case kind::renew:
-                commands = with_mark(to, what.length, marks);
                 write_renew(commands.append(1), to.scripts,
                             {.key = name,
                              .value = value,
@@ -463,35 +596,44 @@ void stripe_group::carry_out(const lease_action& what, const lock_key& key) {
             case kind::release:
                 break;
         }
-        auto answered = _masters.at(index).send(
-            commands,
-            {.timeout = std::chrono::ceil<std::chrono::milliseconds>(_options.rules.timeout) + 50ms,
-             .only_on = to.generation});
-        background(_gate, log, "asking a master",
-                   [this, index, marks, action = what, database = key.database,
-                    client_key = std::string(key.name), hash = key.hash,
-                    answered = std::move(answered)]() mutable {
-                       return std::move(answered).then(
-                           [this, index, marks, action, database, hash,
-                            client_key = std::move(client_key)](master_result result) {
-                               const lock_key about{database, client_key, hash};
-                               take_answer(index, marks, action, about, std::move(result));
-                           });
-                   });
+        hear(index, what, key,
+             _masters.at(index).send(
+                 commands,
+                 {.timeout =
+                      std::chrono::ceil<std::chrono::milliseconds>(_options.rules.timeout) + 50ms,
+                  .only_on = to.generation}));
     }
 }
 
-void stripe_group::take_answer(uint32_t index, uint32_t marks, const lease_action& asked,
-                               const lock_key& key, master_result result) {
+/// The answer goes to the lease, but never within the call that has asked for it: that may be one
+/// of the table.
+void stripe_group::hear(uint32_t index, const lease_action& what, const lock_key& key,
+                        ss::future<master_result> answered) {
+    background(
+        _gate, log, "asking a master",
+        [this, index, action = what, database = key.database, client_key = std::string(key.name),
+         hash = key.hash, answered = std::move(answered)]() mutable {
+            auto turn = answered.available() ? ss::yield() : ss::make_ready_future<>();
+            return turn
+                .then([answered = std::move(answered)]() mutable { return std::move(answered); })
+                .then([this, index, action, database, hash,
+                       client_key = std::move(client_key)](master_result result) {
+                    const lock_key about{database, client_key, hash};
+                    take_answer(index, action, about, std::move(result));
+                });
+        });
+}
+
+void stripe_group::take_answer(uint32_t index, const lease_action& asked, const lock_key& key,
+                               master_result result) {
     using kind = lease_action::kind;
     voter& from = *_voters[index];
     const auto place = static_cast<master_index>(index);
     if (!result) {
-        // A late answer is no answer, and the round knows by itself when it is too late; but what
-        // was never sent, or went down with its connection, is known to be lost.
-        // A lease asks a master again for a renewal only when it has heard of the last one.
-        if (result.error() == master_error::timed_out && asked.what != kind::renew) {
-            return;
+        // Never sent, gone down with its connection, or so late that no round waits for it: a lease
+        // asks a master again only when it has heard of the last question.
+        if (result.error() == master_error::timed_out && asked.what == kind::raise) {
+            return;  // one that is under way now may need that master for another reason
         }
         switch (asked.what) {
             case kind::vote:
@@ -507,12 +649,6 @@ void stripe_group::take_answer(uint32_t index, uint32_t marks, const lease_actio
         return;
     }
     const auto& replies = result->replies;
-    if (marks > 0 && !read_mark(replies.front())) {
-        // What follows may be forgotten by the others when this master forgets: it must not count.
-        note_refusal(index, replies.front());
-        _masters.at(index).reconnect("its lease horizon could not be marked");
-        return;
-    }
     const protocol::reply& last = replies.back();
     switch (asked.what) {
         case kind::vote: {
@@ -561,8 +697,7 @@ void stripe_group::take_answer(uint32_t index, uint32_t marks, const lease_actio
 void stripe_group::send_release(uint32_t index, const pending_release& release) {
     voter& to = *_voters[index];
     if (!_masters.at(index).is_connected() || to.generation != _masters.at(index).generation()) {
-        to.unsent.add(release);
-        return;
+        return keep_for_later(index, release);
     }
     const auto [value, also] = values_of(release.attempt, release.stored.get());
     command_batch commands;
@@ -573,19 +708,30 @@ void stripe_group::send_release(uint32_t index, const pending_release& release) 
     background(_gate, log, "releasing on a master",
                [this, index, release, answered = std::move(answered)]() mutable {
                    return std::move(answered).then([this, index, release](master_result result) {
-                       // A timeout calls nothing off: the release is on its way behind the vote.
-                       if (!result && result.error() != master_error::timed_out) {
-                           _voters[index]->unsent.add(release);
-                       } else if (result && !read_release(result->replies.back())) {
+                       // It deletes by comparison, so it does no harm if it comes twice.
+                       if (!result || !read_release(result->replies.back())) {
+                           keep_for_later(index, release);
+                       }
+                       if (result && !read_release(result->replies.back())) {
                            note_refusal(index, result->replies.back());
                        }
                    });
                });
 }
 
-void stripe_group::send_pending(uint32_t index) {
+void stripe_group::keep_for_later(uint32_t index, const pending_release& release) {
+    voter& to = *_voters[index];
+    if (to.unsent.size() == 0) {
+        to.resend_at = read_clock() + between_releases;
+        to.stirred.signal();
+    }
+    to.unsent.add(release);
+}
+
+ss::future<> stripe_group::send_pending(uint32_t index) {
     for (const pending_release& each : _voters[index]->unsent.take(read_clock())) {
         send_release(index, each);
+        co_await ss::coroutine::maybe_yield();
     }
 }
 

@@ -88,6 +88,9 @@ private:
     ss::future<> watch_over(uint32_t index);
     ss::future<> carry_out_step(uint32_t index, admission_step step);
     ss::future<> greet(uint32_t index);
+    void fail_step(uint32_t index, std::string why);
+    ss::future<std::string> try_to_mark(uint32_t index);
+    ss::future<> ask_again(uint32_t index);
     ss::future<> ask_others(uint32_t index, bool counters);
     ss::future<other_master> ask_horizon(uint32_t index);
     ss::future<other_master> ask_counters(uint32_t index);
@@ -96,13 +99,17 @@ private:
     void note_standing(uint32_t index);
     void note_refusal(uint32_t index, const protocol::reply& reply);
 
-    void take_answer(uint32_t index, uint32_t marks, const lease_action& asked, const lock_key& key,
+    bool announce(uint32_t index, std::chrono::milliseconds length);
+    void take_mark(uint32_t index, link_generation on, master_result result);
+    void hear(uint32_t index, const lease_action& what, const lock_key& key,
+              ss::future<master_result> answered);
+    void take_answer(uint32_t index, const lease_action& asked, const lock_key& key,
                      master_result result);
     void send_release(uint32_t index, const pending_release& release);
     std::pair<std::string, std::vector<std::string>> values_of(attempt_id attempt,
                                                                const stored_value* stored) const;
-    void send_pending(uint32_t index);
-    command_batch with_mark(voter& to, std::chrono::milliseconds length, uint32_t& marks);
+    void keep_for_later(uint32_t index, const pending_release& release);
+    ss::future<> send_pending(uint32_t index);
 
     group_options _options;
     lease_answers& _answers;

@@ -51,8 +51,8 @@ std::optional<std::string> admission::objection(const handshake_facts& facts) {
     if (facts.loading) {
         return "it is loading its data";
     }
-    if (facts.read_only) {
-        return "it refuses writes";
+    if (!facts.refuses_writes.empty()) {
+        return "it refuses writes: " + facts.refuses_writes;
     }
     if (facts.maxmemory.value_or(0) > 0 && facts.maxmemory_policy.value_or("") != "noeviction") {
         return "it may evict locks: maxmemory-policy is " +
@@ -131,11 +131,14 @@ void admission::on_handshake(const handshake_facts& facts, instant now) {
     _first_contact = !facts.incarnation && !_was_admitted &&
                      _options.first == admission_options::first_contact::quick;
     _kept_everything = facts.incarnation && facts.durability == always &&
-                       writes_before_it_answers(facts) && !facts.promoted && kept_in_time;
+                       writes_before_it_answers(facts) && kept_in_time &&
+                       (!facts.promoted || planted(fault::promotion_trusted));
     _state = state::pending;
     _stage = stage::pend;
     _not_before = start_of_time;
-    _reason = facts.incarnation ? "it restarted" : "it remembers no admission";
+    _reason = !facts.incarnation ? "it remembers no admission"
+              : facts.promoted   ? "it was a replica of what was admitted"
+                                 : "it restarted";
 }
 
 void admission::on_pend(const pend_answer& answer, instant now) {
@@ -179,10 +182,9 @@ void admission::begin_waiting(instant now) {
 }
 
 void admission::on_clock_step(instant now) {
-    if (_state == state::pending && !_distrusted) {
+    if (_state == state::pending && _stage != stage::handshake && !_distrusted) {
         // It waits already, unless for nothing: what it kept may have ended too early.
-        if (std::exchange(_kept_everything, false) && _stage != stage::handshake &&
-            _stage != stage::pend) {
+        if (std::exchange(_kept_everything, false) && _stage != stage::pend) {
             begin_waiting(now);
         }
         return;
@@ -190,8 +192,8 @@ void admission::on_clock_step(instant now) {
     _distrusted = true;
     _seen = now;
     _until = full_quarantine();
-    if (_state == state::disconnected || _state == state::refused) {
-        return;  // it waits when it comes back
+    if (_state != state::admitted && _stage == stage::handshake) {
+        return;  // it waits when it has been greeted again
     }
     _state = state::pending;
     _reason = "its clock stepped";
@@ -253,7 +255,7 @@ void admission::count_witnesses(std::span<const other_master> others, instant no
         // Those who have forgotten their counters will never tell them; the silent ones may.
         const bool hopeless = told + silent < others_needed();
         const instant wait_for_silent = _seen + 2 * surely_passed(_options.max_ttl);
-        if (!hopeless && now < wait_for_silent) {
+        if (!_kept_everything && !hopeless && now < wait_for_silent) {
             _reason = "too few of the other masters can be asked for their fences";
             _not_before = now + between_reads;
             return;
@@ -321,12 +323,29 @@ void admission::on_admit(bool admitted, instant now) {
     _reason = _unverified ? "unverified: CONFIG GET is not allowed" : "";
 }
 
-void admission::on_failed_step(instant now) {
-    if (_state == state::pending) {
-        _stage = stage::handshake;
+void admission::on_failed_step(std::string why, instant now) {
+    if (_state == state::admitted) {
+        return;
     }
+    // On its way to be admitted it stays so; of others nothing else is known.
+    _state = _state == state::pending ? state::pending : state::refused;
+    _stage = stage::handshake;
+    _reason = std::move(why);
+    _not_before = now + between_reads;
+}
+
+void admission::on_refusal(std::string why, instant now) {
+    if (_state == state::admitted) {
+        refuse(std::move(why), now);
+    }
+}
+
+void admission::on_another_look(const handshake_facts& facts, instant now) {
     if (_state != state::admitted) {
-        _not_before = now + between_reads;
+        return;
+    }
+    if (auto why = objection(facts)) {
+        refuse(std::move(*why), now);
     }
 }
 
@@ -362,7 +381,9 @@ admission_step admission::next(instant now) {
     }
     switch (_stage) {
         case stage::pend:
-            return {.what = kind::pend, .at = _not_before};
+            return {.what = kind::pend,
+                    .at = _not_before,
+                    .durability = _kept_everything ? std::string(always) : std::string()};
         case stage::horizon:
         case stage::witnesses:
             return {.what = kind::read_horizons, .at = _not_before};

@@ -39,8 +39,8 @@ struct handshake_facts {
     std::string role{};    ///< as ROLE tells: "master", "slave", "sentinel"
     bool cluster = false;
     bool loading = false;
-    bool read_only = false;
-    bool promoted = false;         ///< it was a replica: what it has is what it was sent
+    std::string refuses_writes{};  ///< what it says to them; empty: nothing
+    bool promoted = false;  ///< it was a replica, or may have been: what it has is what it was sent
     bool same_as_another = false;  ///< another master of the group has this run_id
     // Nothing if the server does not let us ask (CONFIG); then the state is shown as unverified.
     std::optional<uint64_t> maxmemory{};
@@ -89,7 +89,9 @@ struct admission_step {
     instant at{};
     std::string nonce{};
     uint64_t base = 0;
-    std::string durability{};  ///< to be written down with the admission
+    /// admit: to be written down. pend: what may still be said of it; nothing if it has lost
+    /// something, for another process may come before this one is admitted.
+    std::string durability{};
 };
 
 /// Whether one master may vote, as one proxy sees it.
@@ -140,8 +142,13 @@ public:
     /// One entry for each other master of the group.
     void on_others(std::span<const other_master> others, uint64_t unix_seconds, instant now);
     void on_admit(bool admitted, instant now);
-    /// A command of the above failed without an answer that makes sense.
-    void on_failed_step(instant now);
+    /// A command of the above failed without an answer that makes sense. `why` is for operators.
+    void on_failed_step(std::string why, instant now);
+    /// It does not do what votes need, as one that is full or has a disk that failed. Asked again
+    /// in a moment.
+    void on_refusal(std::string why, instant now);
+    /// What it said when it was asked again, on the same connection.
+    void on_another_look(const handshake_facts& facts, instant now);
     void on_clock_step(instant now);
     /// An operator accepts that fences begin from the clock.
     void allow_clock_floor() { _options.recovery = admission_options::counter_recovery::clock; }

@@ -88,7 +88,9 @@ lock_result<grant_outcome> grant_book::create(const grant_request& request, inst
                       .bound = !request.ttl});
         value = std::move(holders);
     }
-    const auto created = _keys.create(request.key, std::move(value), ending(until), now);
+    const auto created =
+        _keys.create(request.key, std::move(value), ending(until), now,
+                     request.ttl ? lease_need::to_its_end : lease_need::on_renewals);
     if (!created) {
         return std::unexpected(created.error());
     }
@@ -198,8 +200,9 @@ lock_result<grant_outcome> grant_book::downgrade(lock_entry& entry, const grant_
                   .holds = entry.holds,
                   .bound = is_bound});
     _keys.reserve_expiry(entry, ending(until));
-    if (_keys.fences().left() == 0) {
-        return std::unexpected(lock_error::no_fence);
+    const auto fence = _keys.next_fence(entry, is_bound ? end_of_time : until, {}, now);
+    if (!fence) {
+        return std::unexpected(fence.error());
     }
     if (is_bound) {
         _bound.add(client, entry, {_policies.of(request.key.name).grace});
@@ -207,7 +210,7 @@ lock_result<grant_outcome> grant_book::downgrade(lock_entry& entry, const grant_
         stop_renewing(entry);
     }
     move_to(entry, client);
-    _keys.give_fence(entry, now);
+    _keys.give_fence(entry, *fence, now);
     holders->all().front().fence = entry.fence;
     const int64_t holds = entry.holds;
     entry.value = std::move(holders);
@@ -272,9 +275,6 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
         ++counted.grants;
         return grant_outcome{.granted = true, .given = given};
     }
-    if (_keys.fences().left() == 0) {
-        return std::unexpected(lock_error::no_fence);
-    }
     holder_list::holder one{.owner = std::string(request.owner),
                             .client = request.client,
                             .until = until,
@@ -283,10 +283,14 @@ lock_result<grant_outcome> grant_book::join(lock_entry& entry, const grant_reque
                             .bound = !request.ttl};
     holders.reserve_one();
     _keys.changed(entry);  // the room alone is worth counting, should what follows be refused
+    const auto fence = _keys.next_fence(entry, request.ttl ? until : end_of_time, {}, now);
+    if (!fence) {
+        return std::unexpected(fence.error());
+    }
     if (!request.ttl) {
         _bound.add(request.client, entry, {_policies.of(request.key.name).grace});
     }
-    _keys.give_fence(entry, now);
+    _keys.give_fence(entry, *fence, now);
     one.fence = entry.fence;
     holders.add(std::move(one));
     settle_expiry(entry, now);

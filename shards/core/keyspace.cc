@@ -45,7 +45,7 @@ lock_entry* keyspace::find(const lock_key& key, instant now) {
 }
 
 lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::payload value,
-                                          expiry_change expiry, instant now) {
+                                          expiry_change expiry, instant now, lease_need need) {
     database& into = _databases[key.database];
     const bool ends = expiry.what == expiry_change::rule::at;
     if (ends && expiry.when <= now) {
@@ -78,8 +78,9 @@ lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::paylo
     }
     auto fresh = lock_entry::make(key, std::move(value));
     if (leased) {
-        const auto fence =
-            _leases->fence(key, ends ? expiry.when : end_of_time, fresh->token_of_owner(), now);
+        const bool to_its_end = ends && need == lease_need::to_its_end;
+        const auto fence = _leases->fence(key, to_its_end ? expiry.when : end_of_time,
+                                          fresh->token_of_owner(), now);
         if (!fence) {
             return std::unexpected(lock_error::no_lease);
         }
@@ -93,7 +94,7 @@ lock_result<lock_entry*> keyspace::create(const lock_key& key, lock_entry::paylo
     }
     ++_keys;
     if (!leased) {
-        give_fence(entry, now);
+        give_fence(entry, *next_fence(entry, end_of_time, {}, now), now);
     }
     changed(entry);
     return &entry;
@@ -105,21 +106,24 @@ bool keyspace::needs_lease(const lock_key& key, const lock_entry::payload& value
            (!_leased_only || std::ranges::find(*_leased_only, key.name) != _leased_only->end());
 }
 
-bool keyspace::give_fence(lock_entry& entry, instant now) {
-    const auto fence =
-        entry.has(lock_entry::leased)
-            ? _leases->fence({entry.database(), entry.name(), key_hash{entry.hash()}},
-                             entry.until().value_or(end_of_time), entry.token_of_owner(), now)
-        : planted(fault::fence_not_raised) && _fences.last() > 0 ? std::optional(_fences.last())
-                                                                 : _fences.next();
-    if (!fence) {
-        return false;
+lock_result<uint64_t> keyspace::next_fence(const lock_entry& entry, instant until,
+                                           std::string_view token, instant now) {
+    if (entry.has(lock_entry::leased)) {
+        const lock_key key{entry.database(), entry.name(), key_hash{entry.hash()}};
+        const auto fence = _leases->fence(key, until, token, now);
+        return fence ? lock_result<uint64_t>(*fence) : std::unexpected(lock_error::no_lease);
     }
+    const auto fence = planted(fault::fence_not_raised) && _fences.last() > 0
+                           ? std::optional(_fences.last())
+                           : _fences.next();
+    return fence ? lock_result<uint64_t>(*fence) : std::unexpected(lock_error::no_fence);
+}
+
+void keyspace::give_fence(lock_entry& entry, uint64_t fence, instant now) {
     // P2; without fences all of them are 0.
-    assert(*fence > entry.fence || *fence == 0 || planted(fault::fence_not_raised));
-    entry.fence = *fence;
+    assert(fence > entry.fence || fence == 0 || planted(fault::fence_not_raised));
+    entry.fence = fence;
     entry.set_granted_at(now);
-    return true;
 }
 
 void keyspace::take_out(lock_entry& entry) {
@@ -195,11 +199,33 @@ void keyspace::change_expiry(lock_entry& entry, expiry_change change, instant no
     }
     changed(entry);
     if (entry.has(lock_entry::leased)) {
-        _leases->needed_until({entry.database(), entry.name(), key_hash{entry.hash()}},
-                              entry.until().value_or(end_of_time), now);
+        tell_needed(entry, now);
     }
     if (entry.has(lock_entry::awaited)) {
         _watcher->rescheduled(entry, now);
+    }
+}
+
+/// Owners who live by their connections need a lease that is renewed; the others one to their ends.
+void keyspace::tell_needed(lock_entry& entry, instant now) {
+    const lock_key key{entry.database(), entry.name(), key_hash{entry.hash()}};
+    const holder_list* const several = entry.holders();
+    if (several == nullptr) {
+        const bool is_bound = entry.has(lock_entry::bound);
+        return _leases->needed_until(
+            key, is_bound ? end_of_time : entry.until().value_or(end_of_time), now);
+    }
+    instant told = start_of_time;
+    bool is_bound = false;
+    for (const holder_list::holder& each : several->all()) {
+        is_bound |= each.bound;
+        told = std::max(told, each.bound ? start_of_time : each.until);
+    }
+    if (told != start_of_time) {
+        _leases->needed_until(key, told, now);
+    }
+    if (is_bound) {
+        _leases->needed_until(key, end_of_time, now);
     }
 }
 

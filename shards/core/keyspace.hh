@@ -75,6 +75,12 @@ struct hold_times {
     }
 };
 
+/// For how long masters must hold the key of a new grant.
+enum class lease_need : uint8_t {
+    to_its_end,   ///< its owner is told that end
+    on_renewals,  ///< it lives by a connection: a lease that is renewed is enough
+};
+
 using scan_visitor = std::function<void(const scanned_entry&)>;
 
 /// The entries of one core and their life: creation, expiry, versions, limits, the count of their
@@ -123,11 +129,15 @@ public:
     /// The key must be absent. Null if its expiry has passed already: then it came and went.
     /// Refuses with too_many_locks, key_too_long, no_fence or starting.
     lock_result<lock_entry*> create(const lock_key& key, lock_entry::payload value,
-                                    expiry_change expiry, instant now);
+                                    expiry_change expiry, instant now,
+                                    lease_need need = lease_need::to_its_end);
     void remove(lock_entry& entry, instant now,
                 entry_watcher::reason why = entry_watcher::reason::removed);
-    /// A new grant of an entry that stays: false if there is no fence to be had.
-    bool give_fence(lock_entry& entry, instant now);
+    /// The fence of a new grant of an entry that stays, which ends at `until` and is for `token`.
+    /// Refuses with no_fence or no_lease; changes nothing yet.
+    lock_result<uint64_t> next_fence(const lock_entry& entry, instant until, std::string_view token,
+                                     instant now);
+    void give_fence(lock_entry& entry, uint64_t fence, instant now);
     /// To be called after each change of an entry's value.
     void changed(lock_entry& entry);
     /// After it change_expiry() cannot throw, so a caller may change the value between the two.
@@ -165,6 +175,7 @@ private:
 
     content& content_of(const lock_entry& entry) { return *_databases[entry.database()].held; }
     bool needs_lease(const lock_key& key, const lock_entry::payload& value) const;
+    void tell_needed(lock_entry& entry, instant now);
     void note_removal(uint64_t hash, uint64_t version);
     void expire(lock_entry& entry, instant now);
     void note_hold(lock_entry& entry, entry_watcher::reason why, instant end);

@@ -13,8 +13,13 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// Before a failed renewal or an incomplete lease is tried again.
+/// Before an incomplete lease is completed, at least.
 constexpr nanoseconds between_repairs = milliseconds(50);
+/// Before a failed renewal is tried again: when a majority is gone, all leases fail at once, and a
+/// core has many. The less is left of one, the sooner.
+constexpr nanoseconds renewal_pause_min = milliseconds(25);
+constexpr int renewal_pauses_per_lease = 20;
+constexpr int renewal_pauses_in_rest = 4;
 /// A renewal that does not ask for more time than the last one is not sent more often than this.
 constexpr int renewals_per_lease_max = 8;
 constexpr uint8_t block_bits_step = 3;
@@ -360,7 +365,7 @@ void lease::apply(const renewal_step& step, const lease_turn& turn) {
         // Whatever deleted it: a majority says that the key is not ours. Sooner is truer.
         return end(phase::lost, turn);
     }
-    _work->not_before = complete ? start_of_time : turn.now + between_repairs / 2;
+    _work->not_before = complete ? start_of_time : next_attempt(turn.now);
     done_working();
 }
 
@@ -415,6 +420,13 @@ instant lease::renewal_due(const lease_rules& rules) const {
     return _work ? std::max(due, _work->not_before) : due;
 }
 
+instant lease::next_attempt(instant now) const {
+    const nanoseconds pause =
+        std::min<nanoseconds>(milliseconds(_length_ms) / renewal_pauses_per_lease,
+                              (_valid_until - now) / renewal_pauses_in_rest);
+    return now + std::max(pause, renewal_pause_min);
+}
+
 bool lease::fences_are_low(const lease_rules& rules) const {
     return rules.fences && _fences_left <= (1U << _block_bits) / 2;
 }
@@ -431,7 +443,7 @@ void lease::extend(const lease_turn& turn, std::optional<std::string_view> token
     const voter_set late = planted(fault::late_renewals) ? voter_set{} : _renewing;
     const voter_set asked = (turn.admitted & _may_hold) - late;
     if (asked.size() < quorum_of(turn.rules.masters) || turn.now >= _valid_until) {
-        mine.not_before = turn.now + between_repairs / 2;
+        mine.not_before = next_attempt(turn.now);
         return;
     }
     uint32_t block = 0;
@@ -585,6 +597,17 @@ std::optional<grant_obstacle> lease::obstacle(nanoseconds ttl, const lease_turn&
         return grant_obstacle::other_token;
     }
     return std::nullopt;
+}
+
+bool lease::fetch_fences(const lease_turn& turn) {
+    if (_phase != phase::held) {
+        return false;
+    }
+    if (has_block(turn.rules)) {
+        return true;
+    }
+    extend(turn);
+    return false;
 }
 
 lease_grant lease::take(instant until, const lease_turn& turn) {

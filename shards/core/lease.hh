@@ -142,6 +142,11 @@ public:
     std::expected<lease_grant, grant_obstacle> grant_untimed(const lease_turn& turn,
                                                              std::string_view token = {});
 
+    /// True if there are fences for a grant. Otherwise they are on their way: ask again.
+    bool fetch_fences(const lease_turn& turn);
+    /// Whether this is what the masters hold; empty: the lease's own value.
+    bool is_stored(std::string_view token) const;
+
     /// The key is needed until then (end_of_time: without an end), whoever holds it: the lease is
     /// renewed for as long as it ends earlier than that. To be told whenever it changes.
     void needed_until(instant until) { _needed_until = until; }
@@ -182,7 +187,6 @@ private:
     };
 
     work& working();
-    bool is_stored(std::string_view token) const;
     std::shared_ptr<const stored_value> stored() const;
     void exchange_token(std::string_view token);
     void token_exchanged(bool has_majority);
@@ -201,6 +205,8 @@ private:
     bool wants_renewal(const lease_turn& turn) const;
     bool fences_are_low(const lease_rules& rules) const;
     instant renewal_due(const lease_rules& rules) const;
+    /// After a renewal that failed.
+    instant next_attempt(instant now) const;
     void repair(const lease_turn& turn);
     void plan_repair(const lease_turn& turn);
     void end(phase next, const lease_turn& turn);

@@ -37,9 +37,10 @@ public:
     bool is_listed = false;  ///< among those to be looked at
     uint32_t pins = 0;       ///< commands that are not over and need it
     bool is_spare = false;   ///< pinned, and nobody has it: to be looked at when the pins are gone
-    bool was_awaited = false;             ///< somebody was in line for it at its last grant
-    bool has_peers = false;               ///< clients of other proxies have asked for it here
-    instant began{};                      ///< of the last round
+    bool was_awaited = false;                 ///< somebody was in line for it at its last grant
+    bool has_peers = false;                   ///< clients of other proxies have asked for it here
+    instant began{};                          ///< of the last round
+    instant unreachable_since = end_of_time;  ///< no round could begin since
     instant lingers_until = end_of_time;  ///< nobody has it: kept for a moment, see lease_keeper
 
     lease_record* next = nullptr;       ///< in its bucket; belongs to node_map

@@ -28,7 +28,8 @@ public:
     /// An entry ends at another time now. What is not covered yet has been noted: nobody may be
     /// told before it is.
     virtual void needed_until(const lock_key& key, instant until, instant now) = 0;
-    /// The entry has gone. `in_line`: somebody may get the key next.
+    /// The entry has gone, or the last who was in line for one. `in_line`: somebody may get the key
+    /// next.
     virtual void gone(const lock_key& key, bool in_line, instant now) = 0;
 
 protected:

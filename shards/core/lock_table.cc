@@ -1,5 +1,6 @@
 #include "shards/core/lock_table.hh"
 
+#include <algorithm>
 #include <utility>
 
 #include "shards/core/integer_text.hh"
@@ -102,8 +103,13 @@ lock_result<void> lock_table::replace_text(lock_entry& entry, std::string_view v
     std::string copy(value);
     _keys.reserve_expiry(entry, expiry);
     if (whose == owner::other) {
-        if (_keys.fences().left() == 0) {
-            return std::unexpected(lock_error::no_fence);
+        const instant until = expiry.what == expiry_change::rule::at ? std::max(expiry.when, now)
+                              : expiry.what == expiry_change::rule::keep
+                                  ? entry.until().value_or(end_of_time)
+                                  : end_of_time;
+        const auto fence = _keys.next_fence(entry, until, value, now);
+        if (!fence) {
+            return std::unexpected(fence.error());
         }
         // Whoever had it has nothing to do with it any more.
         _grants.leaving(entry, entry_watcher::reason::removed, now);
@@ -111,7 +117,7 @@ lock_result<void> lock_table::replace_text(lock_entry& entry, std::string_view v
         entry.clear(lock_entry::bound);
         entry.holds = 1;
         entry.client = 0;
-        _keys.give_fence(entry, now);
+        _keys.give_fence(entry, *fence, now);
     }
     if (expiry.what != expiry_change::rule::keep) {
         _grants.stop_renewing(entry);

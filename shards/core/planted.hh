@@ -45,6 +45,7 @@ enum class fault : uint8_t {
     stale_clock,  ///< decisions read a clock that stood still while the process did
 
     // Admission of masters.
+    promotion_trusted,  ///< a promoted replica has what its master had
     no_quarantine,
     short_quarantine,
     no_counter_reseed,

@@ -76,6 +76,8 @@ bool waiting_room::close_if_idle(lock_line& line, instant now) {
     }
     if (entry != nullptr) {
         entry->clear(lock_entry::awaited);
+    } else if (_keys.leases() != nullptr) {
+        _keys.leases()->gone(line.key(), false, now);
     }
     if (line.heap_index != not_in_heap) {
         _due.remove(line);

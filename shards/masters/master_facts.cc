@@ -92,6 +92,10 @@ void read_info(std::string_view info, master_facts& facts) {
     facts.version = info_text(info, "redis_version");
     facts.mode = info_text(info, "redis_mode");
     facts.loading = info_field(info, "loading") == "1";
+    // Who becomes a master keeps the name of the history that it had as a replica, up to here.
+    if (const auto before = info_field(info, "second_repl_offset")) {
+        facts.promoted = *before != "-1";
+    }
     if (const auto enabled = info_field(info, "aof_enabled")) {
         facts.append_only = *enabled == "1";
     }
@@ -147,6 +151,29 @@ std::expected<master_facts, std::string> read_facts(std::span<const protocol::re
     }
     facts.role = role_of(replies[role_at], info);
     read_config(replies.subspan(config_at), facts);
+    return facts;
+}
+
+command_batch changing_facts_questions() {
+    command_batch questions;
+    questions.add("ROLE")
+        .add("CONFIG", "GET", "maxmemory")
+        .add("CONFIG", "GET", "maxmemory-policy");
+    return questions;
+}
+
+changing_facts read_changing_facts(std::span<const protocol::reply> replies) {
+    changing_facts facts;
+    if (replies.size() != changing_facts_questions().replies()) {
+        return facts;
+    }
+    if (!replies[0].items().empty()) {
+        facts.role = role_named(replies[0].items().front().text());
+    }
+    if (const auto most = setting(replies[1], "maxmemory")) {
+        facts.memory_max = number(*most);
+    }
+    facts.eviction = setting(replies[2], "maxmemory-policy");
     return facts;
 }
 

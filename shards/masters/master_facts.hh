@@ -22,6 +22,9 @@ struct master_facts {
     std::string mode;     ///< "standalone", "cluster" or "sentinel"
     master_role role = master_role::unknown;
     bool loading = false;  ///< still reads its data from disk
+    /// It was a replica before, in this life or in its last hour: what it has is what it was sent.
+    /// Not all that calls itself Redis tells.
+    std::optional<bool> promoted{};
 
     std::optional<bool> append_only{};
     std::optional<std::string> append_fsync{};  ///< "always", "everysec" or "no"
@@ -41,6 +44,16 @@ command_batch facts_questions();
 /// Reads the replies to facts_questions(). An error is a reason for operators: the facts that
 /// nothing goes without are missing.
 std::expected<master_facts, std::string> read_facts(std::span<const protocol::reply> replies);
+
+/// What operators change while a master runs: role, eviction. Cheap; a fact that is not told is
+/// absent.
+command_batch changing_facts_questions();
+struct changing_facts {
+    master_role role = master_role::unknown;
+    std::optional<uint64_t> memory_max{};
+    std::optional<std::string> eviction{};
+};
+changing_facts read_changing_facts(std::span<const protocol::reply> replies);
 
 /// Reads the reply to TIME.
 std::optional<std::chrono::microseconds> read_time(const protocol::reply& reply);

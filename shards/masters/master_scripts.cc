@@ -61,9 +61,12 @@ constexpr std::string_view release_text =
     "end\n"
     "return 0";
 
+// That the last one admitted wrote before it answered says nothing of one that may have lost
+// something, nor of those that come after it.
 constexpr std::string_view pend_text =
     "local f=redis.call('HMGET',KEYS[1],'inc','pend','pinc')\n"
     "if f[1]=='@RUN' then return {1} end\n"
+    "if ARGV[2]=='' then redis.call('HDEL',KEYS[1],'dur') end\n"
     "if f[2] and f[3]=='@RUN' then return {0,f[2],f[1] or ''} end\n"
     "redis.call('HSET',KEYS[1],'pend',ARGV[1],'pinc','@RUN')\n"
     "return {0,ARGV[1],f[1] or ''}";
@@ -89,11 +92,14 @@ constexpr std::string_view admit_text =
     "'dur',ARGV[3],'wide',string.rep('-',65))\n"
     "return 1";
 
+// A master that is full refuses what needs memory, but lets a mark that is there live longer: its
+// leases can be renewed.
 constexpr std::string_view mark_text =
     "local f=redis.call('HMGET',KEYS[1],'inc','cfg')\n"
     "@ADMITTED"
-    "if redis.call('PTTL',KEYS[2])<tonumber(ARGV[1]) then "
-    "redis.call('SET',KEYS[2],'1','PX',ARGV[1]) end\n"
+    "local t=redis.call('PTTL',KEYS[2])\n"
+    "if t==-2 then redis.call('SET',KEYS[2],'1','PX',ARGV[1])\n"
+    "elseif t>=0 and t<tonumber(ARGV[1]) then redis.call('PEXPIRE',KEYS[2],ARGV[1]) end\n"
     "return {1}";
 
 // A mark without a TTL is not ours; it stands for as long as can be.

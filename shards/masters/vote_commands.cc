@@ -251,8 +251,9 @@ bool read_head(const reply& answer, handshake_facts& facts) {
 }
 
 void write_pend(protocol::output& out, const loaded_scripts& scripts, const stripe_keys& keys,
-                std::string_view nonce) {
-    write_command(out, "EVALSHA", scripts[master_script::pend], 1, keys.fence, nonce);
+                std::string_view nonce, const admission_step& step) {
+    write_command(out, "EVALSHA", scripts[master_script::pend], 1, keys.fence, nonce,
+                  step.durability);
 }
 
 std::optional<pend_answer> read_pend(const reply& answer) {

@@ -142,7 +142,7 @@ void write_head(protocol::output& out, const stripe_keys& keys);
 bool read_head(const protocol::reply& reply, handshake_facts& facts);
 
 void write_pend(protocol::output& out, const loaded_scripts& scripts, const stripe_keys& keys,
-                std::string_view nonce);
+                std::string_view nonce, const admission_step& step);
 std::optional<pend_answer> read_pend(const protocol::reply& reply);
 
 void write_admit(protocol::output& out, const loaded_scripts& scripts, const stripe_keys& keys,

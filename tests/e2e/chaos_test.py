@@ -160,11 +160,11 @@ class World:
             self.masters[which] = self.test.enterContext(self.masters[which].come_back())
             self.wait_for_votes(3)
 
-    def replica_is_promoted(self):
+    def replica_is_promoted(self, persistence=PERSISTENCE[0]):
         """In the place of its master, at the same address, with what it had copied by then."""
         self.wait_for_votes(3)  # a second one that forgets would be a majority
         which = self.any_master()
-        master, replica = self.masters[which], self.new_master(self.PERSISTENCE[0])
+        master, replica = self.masters[which], self.new_master(persistence)
         replica.call("REPLICAOF", "127.0.0.1", master.port)
         wait_until(lambda: b"master_link_status:up" in replica.call("INFO", "replication"), "it has copied everything")
         self.pause(0.0, 0.3)
@@ -173,6 +173,10 @@ class World:
         self.relays[which].target = replica.port
         replica.call("REPLICAOF", "NO", "ONE")
         self.wait_for_votes(3)
+
+    def replica_that_writes_first_is_promoted(self):
+        """It has on disk what it was sent, and that is not all that its master had answered."""
+        self.replica_is_promoted(self.PERSISTENCE[2])
 
     def proxy_is_cut_off(self):
         proxy = self.random.choice(self.proxies)
@@ -240,9 +244,11 @@ class World:
         self.masters[which].call("REPLICAOF", "NO", "ONE")
 
     def master_begins_to_evict(self):
-        master = self.masters[self.any_master()]
+        self.wait_for_votes(3)
+        which = self.any_master()
+        master = self.masters[which]
         master.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru", "maxmemory", "100mb")
-        self.pause(0.2, 1.5)
+        wait_until(lambda: all(b"evict" in proxy.masters()[which][b"reason"] for proxy in self.proxies), "it is seen")
         master.call("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "0")
 
     def master_is_busy(self):
@@ -293,8 +299,9 @@ class World:
     LINK_FAULTS = [link_is_cut, links_are_reset, proxies_are_stopped_in_turn]
     FAULTS = [master_crashes, master_freezes, majority_freezes, masters_are_flushed, proxy_is_cut_off, replies_are_lost,
               connections_are_reset, proxy_crashes, proxy_is_paused, proxy_starves, master_becomes_a_replica,
-              replica_is_promoted, master_begins_to_evict, master_is_busy, script_does_not_end,
-              scripts_and_clients_are_dropped, all_masters_crash, clock_of_a_master_jumps, proxy_of_another_fleet_comes]
+              replica_is_promoted, replica_that_writes_first_is_promoted, master_begins_to_evict, master_is_busy,
+              script_does_not_end, scripts_and_clients_are_dropped, all_masters_crash, clock_of_a_master_jumps,
+              proxy_of_another_fleet_comes]
     LONG_FAULTS = [masters_are_restarted_in_turn]  # longer than most of a short run
 
     # ---- a run ---------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 import signal
 import socket
+import tempfile
 import threading
 import time
 import unittest
@@ -10,6 +11,7 @@ import unittest
 from fleet_support import (NO_QUORUM, SHORT_LEASES, Master, SteppedClock, fleet_info, masters_of, proxy_on, state_of,
                            wait_until)
 from native_support import as_map
+from relay import Relay
 from support import Client, Error, Lockkeeper, Redis, encode, free_port, main, stripe_of
 
 
@@ -111,6 +113,36 @@ class Tokens(FleetCase):
         wait_until(lambda: client.call("LK.HOLDERS", "shared:k") == [], "the proxy has noticed")
         self.assertEqual(self.on_masters("GET", "shared:k"), [b"direct"] * 3)
         self.assertIsNone(client.call("SET", "shared:k", "me", "NX", "PX", 1000))
+
+
+class Fences(FleetCase):
+    """Each grant has one of its own, also if the lease has to be longer for it, or there are more than came with it."""
+
+    def test_whoever_joins_for_longer_than_the_lease(self):
+        client = self.client(self.proxy("leases: {max_ttl: 10m, slack: 100ms}\n"))
+        fences = [client.call("LK.ACQUIRE", "k", f"reader{ttl}", "SHARED", "TTL", ttl)[0] for ttl in (500, 5000, 60000)]
+        self.assertEqual(fences, sorted(set(fences)))
+        self.assertEqual(len(client.call("LK.HOLDERS", "k")), 3)
+
+    def test_many_readers_who_come_at_once(self):
+        proxy = self.proxy()
+        writer, readers = self.client(proxy), [self.client(proxy) for _ in range(150)]
+        fences = [writer.call("LK.ACQUIRE", "k", "writer", "TTL", 1500)[0]]
+        for number, reader in enumerate(readers):
+            reader.send("LK.ACQUIRE", "k", f"reader{number}", "SHARED", "TTL", 1500, "WAIT", 0)
+        wait_until(lambda: len(writer.call("LK.WAITERS", "k")) == len(readers), "all are in line")
+        writer.call("LK.RELEASE", "k", "writer")
+        fences += [reader.read()[0] for reader in readers]
+        self.assertEqual(len(set(fences)), len(fences))
+        self.assertEqual(min(fences), fences[0])
+
+    def test_whoever_overwrites_a_lock_has_the_masters_hold_his_token(self):
+        client = self.client(self.proxy(Tokens.POLICY))
+        client.call("SET", "shared:k", "me", "NX", "PX", 1500)
+        before = client.call("LK.FENCE", "shared:k")
+        self.assertEqual(client.call("SET", "shared:k", "you", "PX", 1500), "OK")
+        self.assertGreater(client.call("LK.FENCE", "shared:k"), before)
+        wait_until(lambda: self.on_masters("GET", "shared:k") == [b"you"] * 3, "all masters hold it")
 
 
 class NoFences(FleetCase):
@@ -229,6 +261,20 @@ class OneProxy(FleetCase):
             self.assertGreaterEqual(sum(self.on_masters("EXISTS", "k")), 2)
             time.sleep(0.05)
         self.assertEqual(holder.call("LK.RELEASE", "k", "me"), 0)
+
+    def test_a_lock_without_a_ttl_is_on_the_masters_for_no_longer_than_its_lease(self):
+        """So long it stays taken if the proxy dies."""
+        proxy = self.proxy("leases: {untimed: 3s, slack: 1s}\n")
+        holder, other = self.client(proxy), self.client(proxy)
+        self.assertTrue(holder.call("LK.ACQUIRE", "k", "me"))
+        self.assertTrue(holder.call("LK.ACQUIRE", "several", "me", "SHARED"))
+        self.assertTrue(other.call("LK.ACQUIRE", "several", "you", "SHARED"))
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            for key in ("k", "several"):
+                self.assertGreaterEqual(sum(0 < left <= 3000 for left in self.on_masters("PTTL", key)), 2)
+            time.sleep(0.1)
+        self.assertLess(max(self.on_masters("PTTL", "lk:{main}:horizon")), 10_000)
 
     def test_an_extension_is_on_the_masters_before_it_is_told(self):
         client = self.client(self.proxy("leases: {max_ttl: 10m, slack: 100ms}\n"))
@@ -378,6 +424,82 @@ class Failures(FleetCase):
         # By itself.
         wait_until(lambda: client.call("SET", "k", "me", "NX", "PX", 1500) == "OK", "locks again")
 
+    def test_who_waits_without_a_majority_is_told_so(self):
+        proxy = self.proxy()
+        client = self.client(proxy)
+        for master in self.masters[:2]:
+            master.kill_process()
+        wait_until(lambda: all(state_of(proxy, master) == "disconnected" for master in self.masters[:2]), "it is seen")
+        for _ in range(3):
+            began = time.monotonic()
+            self.assertEqual(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500, "WAIT", 0), NO_QUORUM)
+            self.assertLess(time.monotonic() - began, 2)
+        self.masters[0] = self.enterContext(self.masters[0].come_back())
+        self.assertTrue(wait_until(lambda: isinstance(client.call("LK.ACQUIRE", "k", "me", "TTL", 1500), list),
+                                   "locks again"))
+
+    def test_a_master_that_takes_no_more_questions_is_one_that_is_down(self):
+        client = self.client(self.proxy("leases: {max_ttl: 10m}\n"))
+        self.masters[2].freeze()
+        try:
+            many = 25_000  # more than fit on their way to it
+            client.send_bytes(b"".join(encode("SET", f"k{number}", "me", "NX", "PX", 60_000) for number in range(many)))
+            self.assertEqual({client.read() for _ in range(many)}, {"OK"})
+        finally:
+            self.masters[2].thaw()
+
+    def test_a_release_arrives_in_the_end(self):
+        proxy = self.proxy("leases: {max_ttl: 10m}\n")
+        client = self.client(proxy)
+
+        def released(how):
+            wait_until(lambda: self.on_masters("EXISTS", "k") == [0, 0, 0], how)
+
+        client.call("LK.ACQUIRE", "k", "me", "TTL", 60_000)
+        self.on_masters("SCRIPT", "FLUSH")
+        self.assertEqual(client.call("LK.RELEASE", "k", "me"), 0)
+        released("though the script was gone")
+        proxy.wait_for_votes(3)
+        client.call("LK.ACQUIRE", "k", "me", "TTL", 60_000)
+        wait_until(lambda: self.on_masters("EXISTS", "k") == [1, 1, 1], "all have it")
+        with Client(self.masters[0].port) as busy:
+            busy.call("CONFIG", "SET", "lua-time-limit", 20)
+            busy.send("EVAL", "while true do end", 0)
+            wait_until(lambda: "BUSY" in str(self.masters[0].call("PING")), "it is busy")
+            self.assertEqual(client.call("LK.RELEASE", "k", "me"), 0)
+            wait_until(lambda: self.masters[1].call("EXISTS", "k") == 0, "the others have heard of it")
+            time.sleep(0.1)
+            wait_until(lambda: self.masters[0].call("SCRIPT", "KILL") == "OK", "the script is ended")
+        released("though it was busy")
+
+    def test_a_release_that_a_partition_swallowed_arrives_in_the_end(self):
+        proxies = []
+        doors = [self.enterContext(Relay(master.port, lambda: proxies)) for master in self.masters]
+        proxy = self.enterContext(proxy_on(doors, "leases: {max_ttl: 10m}\n"))
+        proxy.wait_for_votes(3)
+        proxies.append(proxy.process.pid)
+        client = self.client(proxy)
+        client.call("LK.ACQUIRE", "k", "me", "TTL", 60_000)
+        wait_until(lambda: self.on_masters("EXISTS", "k") == [1, 1, 1], "all have it")
+        doors[0].cut(proxy.process.pid, "requests", "replies")
+        self.assertEqual(client.call("LK.RELEASE", "k", "me"), 0)
+        wait_until(lambda: state_of(proxy, doors[0]) == "disconnected", "the partition is seen")
+        self.assertEqual(self.masters[0].call("EXISTS", "k"), 1)
+        doors[0].heal()
+        wait_until(lambda: self.on_masters("EXISTS", "k") == [0, 0, 0], "it arrives")
+
+    def test_a_lease_that_comes_when_nobody_waits_any_more_is_given_back(self):
+        proxy = self.proxy("leases: {max_ttl: 10m}\n")
+        client = self.client(proxy)
+        for master in self.masters[:2]:
+            master.freeze()
+        try:
+            self.assertIsNone(client.call("LK.ACQUIRE", "k", "me", "TTL", 30_000, "WAIT", 50))
+        finally:
+            for master in self.masters[:2]:
+                master.thaw()
+        wait_until(lambda: self.on_masters("EXISTS", "k") == [0, 0, 0], "nobody has it")
+
     def test_a_lock_that_cannot_be_renewed_ends_and_its_owner_is_told(self):
         proxy = self.proxy()
         client = self.client(proxy)
@@ -414,6 +536,28 @@ class Failures(FleetCase):
             self.assertIsNone(other.call("LK.ACQUIRE", "held", "you", "TTL", 1000))
             self.assertGreater(other.call("LK.ACQUIRE", "held", "you", "TTL", 1000, "WAIT", 0)[0], first[0])
         wait_until(lambda: state_of(proxy, self.masters[0]) == "admitted", "it votes again")
+
+    def test_a_promoted_replica_does_not_vote_at_once_whatever_it_writes_to_disk(self):
+        """It has what it was sent; its master may have answered more than that."""
+        durable = ("--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0")
+        folders = [self.enterContext(tempfile.TemporaryDirectory()) for _ in range(4)]
+        masters = [self.enterContext(Master("--dir", folder, *durable)) for folder in folders]
+        replica = masters.pop()
+        door = self.enterContext(Relay(masters[0].port, lambda: []))
+        proxy = self.enterContext(proxy_on([door, *masters[1:]], "leases: {max_ttl: 5s, slack: 200ms, untimed: 1s}\n"))
+        proxy.wait_for_votes(3)
+        replica.call("REPLICAOF", "127.0.0.1", masters[0].port)
+        wait_until(lambda: b"master_link_status:up" in replica.call("INFO", "replication"), "it has copied everything")
+        self.assertEqual(replica.call("HGET", "lk:{main}:fence", "dur"), b"always")
+        self.assertTrue(self.client(proxy).call("LK.ACQUIRE", "held", "me", "TTL", 2000))
+        masters[0].kill_process()
+        door.target = replica.port
+        replica.call("REPLICAOF", "NO", "ONE")
+        seen = wait_until(lambda: (m := masters_of(proxy.port)[door.port])["state"] == b"quarantined" and m, "it waits")
+        self.assertIn(b"it was a replica", seen["reason"])
+        self.assertIsNone(replica.call("HGET", "lk:{main}:fence", "dur"))
+        wait_until(lambda: masters_of(proxy.port)[door.port]["state"] == b"admitted", "it votes in the end")
+        self.assertEqual(replica.call("HGET", "lk:{main}:fence", "dur"), b"always")
 
     def test_a_master_whose_clock_jumps_does_not_vote_until_its_keys_are_over(self):
         for step in (60_000, -60_000):
@@ -469,6 +613,23 @@ class MastersThatMayNotVote(unittest.TestCase):
         with Redis() as master, Redis("--replicaof", f"127.0.0.1 {master.port}") as bad:
             self.check(bad.port, state="refused", reason="replica")
 
+    def test_one_that_begins_to_evict(self):
+        masters = [self.enterContext(Master()) for _ in range(3)]
+        proxy = self.enterContext(proxy_on(masters))
+        proxy.wait_for_votes(3)
+        masters[0].call("CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru")
+        wait_until(lambda: b"evict" in masters_of(proxy.port)[masters[0].port]["reason"], "it is seen")
+        self.assertEqual(state_of(proxy, masters[0]), "refused")
+        masters[0].call("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        wait_until(lambda: state_of(proxy, masters[0]) == "admitted", "it votes again")
+
+    def test_one_on_which_a_right_is_missing(self):
+        with Redis() as bad:
+            bad.wait_until_ready()
+            with Client(bad.port) as client:
+                client.call("ACL", "SETUSER", "default", "-script")
+            self.check(bad.port, state="refused", reason="no permissions to run the 'script")
+
     def test_one_that_wants_a_password(self):
         with Redis("--requirepass", "secret") as bad:
             self.check(bad.port, state="disconnected", reason="NOAUTH")
@@ -513,6 +674,35 @@ class MastersThatMayNotVote(unittest.TestCase):
                     proxy.wait_for_votes(2)
                     for number in range(10):
                         self.assertEqual(client.call("SET", f"k{number}", "me", "NX", "PX", 1000), "OK")
+
+    def test_one_that_becomes_full(self):
+        """What it holds is renewed; it is told what is wrong if it cannot even be marked. Nobody connects anew."""
+        masters = [self.enterContext(Master("--maxmemory-policy", "noeviction")) for _ in range(3)]
+        full = masters[0]
+        proxy = self.enterContext(proxy_on(masters))
+        proxy.wait_for_votes(3)
+        client = self.enterContext(Client(proxy.port))
+        connections = (b"total_connections_received:", lambda: full.call("INFO", "stats"))
+
+        def made():
+            return int(connections[1]().split(connections[0])[1].split(b"\r")[0])
+
+        self.assertTrue(client.call("LK.ACQUIRE", "held", "me"))
+        wait_until(lambda: full.call("EXISTS", "held") == 1, "all have it")
+        full.call("CONFIG", "SET", "maxmemory", "1")
+        before, looks, end = made(), 1, time.monotonic() + 3
+        while time.monotonic() < end:
+            self.assertEqual(full.call("EXISTS", "held"), 1)
+            time.sleep(0.25)
+            looks += 1
+        self.assertEqual(client.call("SET", "k", "me", "NX", "PX", 1000), "OK")
+        self.assertEqual(made() - before, looks)
+        full.call("DEL", "lk:{main}:horizon")
+        seen = wait_until(lambda: (m := masters_of(proxy.port)[full.port])["state"] == b"refused" and m, "it is seen")
+        self.assertIn(b"it refuses writes: OOM", seen["reason"])
+        full.call("CONFIG", "SET", "maxmemory", "0")
+        wait_until(lambda: state_of(proxy, full) == "admitted", "it votes again")
+        self.assertEqual(client.call("LK.RELEASE", "held", "me"), 0)
 
     def test_the_same_one_twice_under_two_names(self):
         with Master() as one, Master() as two:

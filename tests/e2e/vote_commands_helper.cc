@@ -122,7 +122,7 @@ std::string write(const fields& f) {
     } else if (what == "mark") {
         write_mark(out, scripts_of(f.at(2)), keys, ms(f.at(3)));
     } else if (what == "pend") {
-        write_pend(out, scripts_of(f.at(2)), keys, f.at(3));
+        write_pend(out, scripts_of(f.at(2)), keys, f.at(3), {.durability = f.at(4)});
     } else if (what == "admit") {
         write_admit(out, scripts_of(f.at(2)), keys,
                     {.nonce = f.at(3), .base = std::stoull(f.at(4)), .durability = f.at(5)});

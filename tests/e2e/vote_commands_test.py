@@ -119,8 +119,8 @@ class Master:
     def mark(self, ms):
         return self.script("mark", "mark", ms)
 
-    def pend(self, nonce):
-        return self.script("pend", "pend", nonce)
+    def pend(self, nonce, durability=""):
+        return self.script("pend", "pend", nonce, durability)
 
     def admit(self, nonce, base=0, durability=""):
         return self.script("admit", "admit", nonce, base, durability)
@@ -395,6 +395,16 @@ class VoteCommands(unittest.TestCase):
         m.client.call("HSET", "lk:{a}:fence", "pend", "old", "pinc", "earlier")
         self.assertEqual(m.admit("old", 5), "no")
         self.assertEqual(m.pend("new"), "new")
+
+    def test_one_that_may_have_lost_something_speaks_for_none_that_comes_after_it(self):
+        m = self.master()
+        m.pend("one")
+        m.admit("one", 5, "always")
+        m.client.call("HSET", "lk:{a}:fence", "inc", "earlier")
+        self.assertEqual(m.pend("two", "always"), "two after earlier")
+        self.assertEqual(m.head(), f"earlier {CFG} always")
+        self.assertEqual(m.pend("three", ""), "two after earlier")
+        self.assertEqual(m.head(), f"earlier {CFG} -")
 
     def test_the_horizon_is_ahead_of_every_mark(self):
         m = self.master().admitted()

@@ -48,6 +48,7 @@ inline constexpr named_fault fleet_faults[] = {
     LOCKKEEPER_FAULT(horizon_not_marked),
     LOCKKEEPER_FAULT(horizon_read_at_once),
     LOCKKEEPER_FAULT(horizon_of_one_master),
+    LOCKKEEPER_FAULT(promotion_trusted),
     LOCKKEEPER_FAULT(late_renewals),
     LOCKKEEPER_FAULT(memory_not_checked_again),
     LOCKKEEPER_FAULT(clock_floor_at_once),

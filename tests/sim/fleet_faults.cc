@@ -129,9 +129,7 @@ void fleet_world::fault_happens(const event& what) {
         case trouble::master_gets_an_old_dump:
             return crash_master(what.a, fleet_master::loss::old_dump);
         case trouble::master_fails_over:
-            // A replica that lags behind makes the word of a master void which says that it writes
-            // before it answers.
-            if (master.alive && (!master.durable || _schedule.beyond_model)) {
+            if (master.alive) {
                 _covered.add(seen::master_failed_over);
                 master.forgot = _now;
                 master.fail_over();
@@ -140,8 +138,7 @@ void fleet_world::fault_happens(const event& what) {
             return;
         case trouble::master_is_a_replica: {
             const auto other = static_cast<uint8_t>(luck.between(0, _schedule.masters - 1));
-            if (other != what.a && master.alive && (!master.durable || _schedule.beyond_model) &&
-                master.follow(_masters[other], _now)) {
+            if (other != what.a && master.alive && master.follow(_masters[other], _now)) {
                 _covered.add(seen::master_was_a_replica);
                 master.forgot = _now;
                 ends_by(kind::master_leads);
@@ -273,7 +270,7 @@ void fleet_world::fault_happens(const event& what) {
 
 void fleet_world::crash_master(uint8_t master, fleet_master::loss lost) {
     fleet_master& it = _masters[master];
-    if (!it.alive) {
+    if (!it.alive || it.is_promoted_unseen()) {
         return;
     }
     it.alive = false;

@@ -116,8 +116,8 @@ answer fleet_master::carry_out(const question& asked, true_time when) {
             if (!is_admitted(asked)) {
                 return {.verdict = -1};
             }
-            if (full) {
-                return {};
+            if (full && marked == 0) {
+                return {};  // one that is there needs no memory to live longer
             }
             _data.horizon = std::max(_data.horizon, now + asked.length);
             return {.verdict = 1};
@@ -141,6 +141,9 @@ answer fleet_master::carry_out(const question& asked, true_time when) {
         case question::kind::pend:
             if (_data.incarnation == _run_id) {
                 return {.verdict = 1};
+            }
+            if (asked.durability.empty()) {
+                _data.durability.clear();
             }
             if (_data.nonce == 0 || _data.nonce_run_id != _run_id) {
                 _data.nonce = asked.number;

@@ -95,6 +95,12 @@ public:
     /// if it had never forgotten anything, to us as well.
     bool follow(const fleet_master& other, true_time now);
     void lead_again();
+    /// It was a replica, and nobody has seen so yet. If it restarted now, with what it writes
+    /// before it answers, nobody ever would.
+    bool is_promoted_unseen() const {
+        return durable && (_replica || _promoted) && _data.incarnation != _run_id &&
+               _data.nonce_run_id != _run_id;
+    }
     void flush() { _data = {}; }
     /// True if there was one.
     bool evict(uint8_t key);

@@ -537,6 +537,19 @@ void fleet_proxy::forget_admission(uint8_t master) {
     advance(master);
 }
 
+/// What came behind the mark must not count.
+void fleet_proxy::not_marked(uint8_t master, const answer& got) {
+    link& from = _links[master];
+    from.horizon = lease_horizon(_rules.leases.max_ttl);
+    if (got.verdict == -1) {
+        return forget_admission(master);
+    }
+    _world.covered().add(seen::mark_refused);
+    from.admission.on_refusal("it refuses writes", clock());
+    drop_votes_of(master);
+    advance(master);
+}
+
 void fleet_proxy::look_at_clock(uint8_t master) {
     _links[master].clock_asked = read_clock();
     const auto asked = static_cast<uint64_t>(read_clock().nanoseconds);
@@ -593,7 +606,7 @@ void fleet_proxy::on_answer(uint8_t master, const question& asked, const answer&
         case kind::pend:
             from.step_under_way = false;
             if (got.verdict == -2) {
-                from.admission.on_failed_step(clock());
+                from.admission.on_failed_step("an error", clock());
                 return advance(master);
             }
             from.admission.on_pend(
@@ -606,7 +619,7 @@ void fleet_proxy::on_answer(uint8_t master, const question& asked, const answer&
         case kind::admit:
             from.step_under_way = false;
             if (got.verdict == -2) {
-                from.admission.on_failed_step(clock());
+                from.admission.on_failed_step("an error", clock());
                 return advance(master);
             }
             from.admission.on_admit(got.verdict == 1, clock());
@@ -619,10 +632,7 @@ void fleet_proxy::on_answer(uint8_t master, const question& asked, const answer&
         case kind::beat:
             return _desk != nullptr ? _desk->on_beat(got) : void();
         case kind::mark:
-            if (got.verdict != 1) {
-                _world.drop_link(_index, master);
-            }
-            return;
+            return got.verdict != 1 ? not_marked(master, got) : void();
         case kind::release:
             from.releasing.erase(from.releasing.begin());
             return;
@@ -721,6 +731,7 @@ void fleet_proxy::advance(uint8_t master) {
         case admission_step::kind::pend:
             asked.what = question::kind::pend;
             asked.number = _world.random().next() | 1;
+            asked.durability = step.durability;
             break;
         case admission_step::kind::admit:
             asked.what = question::kind::admit;

@@ -206,6 +206,7 @@ private:
     void on_head(uint8_t master, const answer& got);
     void on_other_told(uint8_t other, const question& asked, const answer& got);
     void forget_admission(uint8_t master);
+    void not_marked(uint8_t master, const answer& got);
     void drop_votes_of(uint8_t master);
     void look_at_clock(uint8_t master);
     void on_clock(uint8_t master, const question& asked, const answer& got);

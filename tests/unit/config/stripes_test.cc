@@ -113,20 +113,20 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_but_for_passwords) {
 
 BOOST_AUTO_TEST_CASE(options_of_leases_and_masters_are_read) {
     const auto loaded = parse(
-        "leases: {slack: 1s, max_ttl: 20s, untimed: 6s, long_ttls: refuse}\n"
+        "leases: {slack: 1s, max_ttl: 20s, untimed: 6s}\n"
         "masters: {timeout: 100ms, admission: quick, fence_recovery: strict, tls_ca: ca.pem}\n",
         "f");
     BOOST_REQUIRE(loaded.has_value());
     BOOST_TEST(loaded->leases.max_ttl.count() == 20'000);
-    BOOST_TEST((loaded->leases.long_ttls == long_ttls::refuse));
     BOOST_TEST((loaded->masters.admission == first_admission::quick));
     BOOST_TEST((loaded->masters.fence_recovery == fence_recovery::strict));
     BOOST_TEST(loaded->masters.tls_ca == "ca.pem");
 }
 
 BOOST_AUTO_TEST_CASE(a_word_that_is_no_choice_lists_the_choices) {
-    BOOST_TEST(mistake_in("leases: {long_ttls: never}\n") ==
-               "f.yaml:1:21: 'long_ttls': 'never' is not one of them (accepted: renew or refuse)");
+    BOOST_TEST(
+        mistake_in("masters: {fence_recovery: never}\n") ==
+        "f.yaml:1:27: 'fence_recovery': 'never' is not one of them (accepted: clock or strict)");
 }
 
 BOOST_AUTO_TEST_CASE(options_that_contradict_each_other_are_a_mistake) {

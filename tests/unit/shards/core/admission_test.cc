@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(each_refusal_has_a_reason_and_is_looked_at_again) {
         {"sentinel", [](handshake_facts& f) { f.role = "sentinel"; }},
         {"cluster", [](handshake_facts& f) { f.cluster = true; }},
         {"loading", [](handshake_facts& f) { f.loading = true; }},
-        {"refuses writes", [](handshake_facts& f) { f.read_only = true; }},
+        {"refuses writes", [](handshake_facts& f) { f.refuses_writes = "OOM"; }},
         {"same server", [](handshake_facts& f) { f.same_as_another = true; }},
         {"run_id", [](handshake_facts& f) { f.run_id.clear(); }},
         {"volatile-lru",
@@ -361,6 +361,20 @@ BOOST_AUTO_TEST_CASE(a_single_master_that_kept_everything_waits_until_the_clock_
     BOOST_TEST(way.now == after(1s + 20ms + 5ms));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_kept_everything_does_not_wait_for_those_who_are_silent) {
+    path way(options_of(3));
+    way.it.on_handshake(durable_facts(), way.now);
+    way.step();
+    way.pended("nonce");
+    while (way.step() == kind::read_horizons) {
+        way.others({knows(9s), silent});
+    }
+    BOOST_TEST((way.next() == kind::read_counters));
+    BOOST_TEST(way.now == after(1s + 20ms + 5ms));
+    way.others({knows(9s, 5), silent});
+    BOOST_TEST((way.next() == kind::admit));
+}
+
 BOOST_AUTO_TEST_CASE(anything_weaker_takes_the_whole_way) {
     struct weaker {
         const char* how;
@@ -387,6 +401,39 @@ BOOST_AUTO_TEST_CASE(anything_weaker_takes_the_whole_way) {
         way.step();
         BOOST_TEST(way.now == after(rounds), how);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_promoted_replica_waits_once_and_speaks_for_none_that_comes_after_it) {
+    path way(options_of(3));
+    auto promoted = durable_facts();
+    promoted.promoted = true;
+    way.it.on_handshake(promoted, way.now);
+    BOOST_TEST(way.it.reason().find("replica") != std::string_view::npos, way.it.reason());
+    auto step = way.it.next(way.now);
+    BOOST_TEST((step.what == kind::pend));
+    BOOST_TEST(step.durability.empty());
+    way.pended("nonce");
+    BOOST_TEST((way.step() == kind::read_horizons));
+    BOOST_TEST(way.now == after(rounds));
+    way.others({knows(9s), knows(9s)});
+    BOOST_TEST((way.step() == kind::read_horizons));
+    way.others({knows(9s), knows(9s)});
+    BOOST_TEST((way.step() == kind::read_counters));
+    way.others({knows(9s, 5), knows(9s, 6)});
+    BOOST_TEST(way.it.next(way.now).durability == "always");
+    way.it.on_admit(true, way.now);
+    BOOST_TEST(way.it.may_vote());
+    // It stays promoted for the rest of its life, and needs no other quarantine.
+    way.it.on_connection_lost();
+    promoted.incarnation = promoted.run_id;
+    way.it.on_handshake(promoted, way.now);
+    BOOST_TEST(way.it.may_vote());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_kept_everything_says_so_with_its_nonce) {
+    path way(options_of(3));
+    way.it.on_handshake(durable_facts(), way.now);
+    BOOST_TEST(way.it.next(way.now).durability == "always");
 }
 
 // ---- First contact, and a majority that forgot
@@ -534,7 +581,7 @@ BOOST_AUTO_TEST_CASE(a_failed_step_after_a_clock_step_does_not_shake_hands_for_e
     way.it.on_handshake(facts(), way.now);
     way.it.on_clock_step(way.now);
     BOOST_TEST((way.step() == kind::read_horizons));
-    way.it.on_failed_step(way.now);
+    way.it.on_failed_step("no answer", way.now);
     BOOST_TEST((way.step() == kind::shake_hands));
     way.it.on_handshake(facts(), way.now);
     BOOST_TEST(!way.it.may_vote());
@@ -542,6 +589,18 @@ BOOST_AUTO_TEST_CASE(a_failed_step_after_a_clock_step_does_not_shake_hands_for_e
     way.others({knows(4s), knows(1s)});
     way.step();
     BOOST_TEST(way.it.may_vote());
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_steps_before_the_next_handshake_is_not_forgotten) {
+    path way(options_of(3));
+    way.it.on_handshake(facts(), way.now);
+    way.it.on_vote_refused();  // its scripts are gone
+    way.it.on_clock_step(way.now);
+    BOOST_TEST((way.step() == kind::shake_hands));
+    way.it.on_handshake(facts(), way.now);
+    BOOST_TEST(!way.it.may_vote());
+    BOOST_TEST((way.step() == kind::read_horizons));
+    BOOST_TEST(way.now == after(rounds));
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_master_whose_clock_stepped_waits_when_it_is_taken_back) {
@@ -579,10 +638,58 @@ BOOST_AUTO_TEST_CASE(a_master_that_kept_everything_waits_if_its_clock_stepped) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(why_a_step_failed_is_told) {
+    path way(options_of(3));
+    way.it.on_failed_step("NOPERM", way.now);
+    BOOST_TEST((way.it.status() == state::refused));
+    BOOST_TEST(way.it.reason() == "NOPERM");
+    way.it.on_handshake(restarted_facts(), way.now);
+    way.it.on_failed_step("BUSY", way.now);
+    BOOST_TEST((way.it.status() == state::pending));
+    BOOST_TEST(way.it.reason() == "BUSY");
+    way.it.on_handshake(facts(), way.now);
+    way.it.on_failed_step("too late", way.now);
+    BOOST_TEST(way.it.may_vote());
+    BOOST_TEST(way.it.reason() == "");
+}
+
+BOOST_AUTO_TEST_CASE(one_that_begins_to_evict_or_to_follow_does_not_vote_any_more) {
+    for (const bool evicts : {true, false}) {
+        path way(options_of(3));
+        way.it.on_handshake(facts(), way.now);
+        way.it.on_another_look(facts(), way.now);
+        BOOST_TEST(way.it.may_vote());
+        auto other = facts();
+        if (evicts) {
+            other.maxmemory = 1;
+            other.maxmemory_policy = "allkeys-lru";
+        } else {
+            other.role = "slave";
+        }
+        way.it.on_another_look(other, way.now);
+        BOOST_TEST((way.it.status() == state::refused));
+        BOOST_TEST(way.it.reason().find(evicts ? "evict" : "replica") != std::string_view::npos);
+        BOOST_TEST((way.step() == kind::shake_hands));
+        BOOST_TEST(way.now == after(1s));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_that_refuses_what_votes_need_is_asked_again_in_a_moment) {
+    path way(options_of(3));
+    way.it.on_handshake(facts(), way.now);
+    way.it.on_refusal("OOM", way.now);
+    BOOST_TEST((way.it.status() == state::refused));
+    BOOST_TEST(way.it.reason() == "OOM");
+    BOOST_TEST((way.step() == kind::shake_hands));
+    BOOST_TEST(way.now == after(1s));
+    way.it.on_handshake(facts(), way.now);
+    BOOST_TEST(way.it.may_vote());
+}
+
 BOOST_AUTO_TEST_CASE(a_handshake_that_fails_is_not_tried_again_at_once) {
     path way(options_of(3));
     const auto failed = way.now;
-    way.it.on_failed_step(failed);
+    way.it.on_failed_step("no answer", failed);
     BOOST_TEST((way.step() == kind::shake_hands));
     BOOST_TEST(way.now > failed);
 }

@@ -236,6 +236,8 @@ private:
                 return "deadlock";
             case lock_error::no_fence:
                 return "no fence";
+            case lock_error::no_lease:
+                return "no lease";
             case lock_error::starting:
                 return "starting";
             default:

@@ -53,6 +53,26 @@ BOOST_AUTO_TEST_CASE(the_questions_and_the_answers_are_as_many) {
     BOOST_TEST(facts_questions().replies() == good().size());
 }
 
+BOOST_AUTO_TEST_CASE(who_was_a_replica_is_known_by_its_second_history) {
+    BOOST_TEST(!read_facts(good()).value().promoted.has_value());
+    BOOST_TEST(!read_facts(good(info + "second_repl_offset:-1\r\n")).value().promoted.value());
+    BOOST_TEST(read_facts(good(info + "second_repl_offset:1234\r\n")).value().promoted.value());
+}
+
+BOOST_AUTO_TEST_CASE(what_operators_change_is_read_if_it_is_told) {
+    const auto replies = [](reply first) {
+        return std::vector<reply>{std::move(first), setting("maxmemory", "100"),
+                                  setting("maxmemory-policy", "allkeys-lru")};
+    };
+    const auto told = read_changing_facts(replies(role("slave")));
+    BOOST_TEST((told.role == master_role::replica));
+    BOOST_TEST(told.memory_max.value() == 100u);
+    BOOST_TEST(told.eviction.value() == "allkeys-lru");
+    const auto untold = read_changing_facts(std::vector<reply>(3, reply::error("NOPERM")));
+    BOOST_TEST((untold.role == master_role::unknown));
+    BOOST_TEST((!untold.memory_max && !untold.eviction));
+}
+
 BOOST_AUTO_TEST_CASE(all_facts_are_read) {
     const auto facts = read_facts(good()).value();
     BOOST_TEST(facts.run_id == "0123456789012345678901234567890123456789");
