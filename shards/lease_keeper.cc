@@ -709,7 +709,7 @@ ss::future<std::optional<std::string>> lease_keeper::find_home(uint32_t database
         co_return std::nullopt;
     }
     auto known = known_home(key, read_clock());
-    if (known || !looked->state.is_held_by_token() || !stores_tokens(key)) {
+    if (known || !looked->state.is_by_token() || !stores_tokens(key)) {
         co_return known;
     }
     // The masters hold the client's token, which does not tell through which proxy it came.

@@ -23,7 +23,7 @@ home_search::verdict home_search::on_answer(std::optional<std::string_view> prox
 
 home_search::verdict home_search::on_token(std::optional<std::chrono::nanoseconds> remaining) {
     if (_verdict == verdict::open) {
-        _by_token = true;
+        ++_tokens;
         _remaining = remaining;
     }
     return on_answer(std::nullopt, remaining);

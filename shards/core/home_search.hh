@@ -42,8 +42,10 @@ public:
     verdict state() const { return _verdict; }
     const std::string& home() const { return _home; }
     std::optional<std::chrono::nanoseconds> remaining() const { return _remaining; }
-    /// Somebody has it by his token, be it through a proxy or not.
-    bool is_held_by_token() const { return _by_token; }
+    /// Somebody may have it by his token, be it through a proxy or not.
+    bool is_by_token() const { return _tokens > 0; }
+    /// He does: it is no rest of a release that is on its way.
+    bool is_held_by_token() const { return _tokens >= _quorum; }
 
 private:
     verdict judge();
@@ -55,7 +57,7 @@ private:
     std::string _own_id;
     std::optional<std::string> _doubted;
     size_t _for_doubted = 0;
-    bool _by_token = false;
+    size_t _tokens = 0;
     verdict _verdict = verdict::open;
     std::string _home;
     std::optional<std::chrono::nanoseconds> _remaining;
