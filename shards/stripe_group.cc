@@ -340,6 +340,8 @@ ss::future<> stripe_group::greet(uint32_t index) {
     }
     if (facts.incarnation == facts.run_id && facts.fingerprint == _options.fingerprint) {
         facts.refuses_writes = co_await try_to_mark(index);
+    } else {
+        one.horizon = lease_horizon(_options.rules.max_ttl);  // its marks are gone
     }
     // Before any vote, so that a key of our own does not stand in our way.
     co_await send_pending(index);
