@@ -31,8 +31,8 @@ ss::logger log("stripes");
 
 /// Of what a master says, for people.
 constexpr size_t shown_bytes_max = 200;
-/// Shorter than any that leases set.
-constexpr std::chrono::milliseconds shortest_mark = 1s;
+/// Only finds out whether a mark could be set.
+constexpr std::chrono::milliseconds mark_of_nothing = 0ms;
 /// What a master did not carry out it is asked for again.
 constexpr std::chrono::nanoseconds between_releases = 500ms;
 
@@ -340,6 +340,8 @@ ss::future<> stripe_group::greet(uint32_t index) {
     }
     if (facts.incarnation == facts.run_id && facts.fingerprint == _options.fingerprint) {
         facts.refuses_writes = co_await try_to_mark(index);
+    } else {
+        one.horizon = lease_horizon(_options.rules.max_ttl);  // its marks are gone
     }
     // Before any vote, so that a key of our own does not stand in our way.
     co_await send_pending(index);
@@ -377,7 +379,7 @@ void stripe_group::fail_step(uint32_t index, std::string why) {
 /// What it says to a write that memory is needed for, if it is not done; else nothing.
 ss::future<std::string> stripe_group::try_to_mark(uint32_t index) {
     command_batch question;
-    write_mark(question.append(1), _voters[index]->scripts, _keys, shortest_mark);
+    write_mark(question.append(1), _voters[index]->scripts, _keys, mark_of_nothing);
     const auto reply = co_await ask(index, question);
     co_return reply && reply->is_error() ? words_of(reply) : std::string();
 }

@@ -14,10 +14,10 @@ namespace lockkeeper::shards {
 ///
 /// The mark is set ahead by some seconds each time, so it costs a command per master every few
 /// seconds, and none per lock. It goes down the same connection just before the vote or the renewal
-/// that needs it, so it is always there first. If it fails, the connection is to be dropped, and
-/// with it the votes behind it.
+/// that needs it, so it is always there first. If it fails, the votes behind it must not count, and
+/// this begins anew.
 ///
-/// One per connection to a master: another incarnation has no mark.
+/// One per connection to a master and incarnation of it: another one has no mark.
 class lease_horizon {
 public:
     explicit lease_horizon(std::chrono::nanoseconds max_ttl) : _max_ttl(max_ttl) {}

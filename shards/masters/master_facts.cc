@@ -87,6 +87,14 @@ master_role role_of(const protocol::reply& role, std::string_view info) {
     return agree || told != master_role::master ? told : in_info;
 }
 
+void read_memory(std::string_view info, std::optional<uint64_t>& most,
+                 std::optional<std::string>& eviction) {
+    most = number(info_text(info, "maxmemory"));
+    if (const auto policy = info_field(info, "maxmemory_policy")) {
+        eviction = std::string(*policy);
+    }
+}
+
 void read_info(std::string_view info, master_facts& facts) {
     facts.run_id = info_text(info, "run_id");
     facts.version = info_text(info, "redis_version");
@@ -99,10 +107,7 @@ void read_info(std::string_view info, master_facts& facts) {
     if (const auto enabled = info_field(info, "aof_enabled")) {
         facts.append_only = *enabled == "1";
     }
-    facts.memory_max = number(info_text(info, "maxmemory"));
-    if (const auto policy = info_field(info, "maxmemory_policy")) {
-        facts.eviction = std::string(*policy);
-    }
+    read_memory(info, facts.memory_max, facts.eviction);
 }
 
 void read_config(std::span<const protocol::reply> replies, master_facts& facts) {
@@ -156,9 +161,7 @@ std::expected<master_facts, std::string> read_facts(std::span<const protocol::re
 
 command_batch changing_facts_questions() {
     command_batch questions;
-    questions.add("ROLE")
-        .add("CONFIG", "GET", "maxmemory")
-        .add("CONFIG", "GET", "maxmemory-policy");
+    questions.add("ROLE").add("INFO", "memory");
     return questions;
 }
 
@@ -170,10 +173,9 @@ changing_facts read_changing_facts(std::span<const protocol::reply> replies) {
     if (!replies[0].items().empty()) {
         facts.role = role_named(replies[0].items().front().text());
     }
-    if (const auto most = setting(replies[1], "maxmemory")) {
-        facts.memory_max = number(*most);
+    if (!replies[1].is_error()) {
+        read_memory(replies[1].text(), facts.memory_max, facts.eviction);
     }
-    facts.eviction = setting(replies[2], "maxmemory-policy");
     return facts;
 }
 

@@ -45,8 +45,7 @@ command_batch facts_questions();
 /// nothing goes without are missing.
 std::expected<master_facts, std::string> read_facts(std::span<const protocol::reply> replies);
 
-/// What operators change while a master runs: role, eviction. Cheap; a fact that is not told is
-/// absent.
+/// What operators change while a master runs: role, eviction. A fact that is not told is absent.
 command_batch changing_facts_questions();
 struct changing_facts {
     master_role role = master_role::unknown;

@@ -93,12 +93,15 @@ constexpr std::string_view admit_text =
     "return 1";
 
 // A master that is full refuses what needs memory, but lets a mark that is there live longer: its
-// leases can be renewed.
+// leases can be renewed. A mark of 0 ms only finds out whether there could be one, and leaves none:
+// by a mark it is known that somebody uses the group.
 constexpr std::string_view mark_text =
     "local f=redis.call('HMGET',KEYS[1],'inc','cfg')\n"
     "@ADMITTED"
     "local t=redis.call('PTTL',KEYS[2])\n"
-    "if t==-2 then redis.call('SET',KEYS[2],'1','PX',ARGV[1])\n"
+    "if t==-2 then\n"
+    " redis.call('SET',KEYS[2],'1','PX',ARGV[1]=='0' and 1 or ARGV[1])\n"
+    " if ARGV[1]=='0' then redis.call('DEL',KEYS[2]) end\n"
     "elseif t>=0 and t<tonumber(ARGV[1]) then redis.call('PEXPIRE',KEYS[2],ARGV[1]) end\n"
     "return {1}";
 

@@ -406,6 +406,20 @@ class VoteCommands(unittest.TestCase):
         self.assertEqual(m.pend("three", ""), "two after earlier")
         self.assertEqual(m.head(), f"earlier {CFG} -")
 
+    def test_a_mark_of_nothing_finds_out_whether_there_could_be_one(self):
+        m = self.master("--maxmemory-policy", "noeviction").admitted()
+        self.assertEqual(m.mark(0), "yes")
+        self.assertEqual(m.client.call("EXISTS", "lk:{a}:horizon"), 0)
+        m.client.call("CONFIG", "SET", "maxmemory", 1)
+        self.assertEqual(m.mark(0), "no")
+        self.assertEqual(m.mark(5000), "no")
+        m.client.call("CONFIG", "SET", "maxmemory", 0)
+        self.assertEqual(m.mark(5000), "yes")
+        m.client.call("CONFIG", "SET", "maxmemory", 1)
+        self.assertEqual(m.mark(0), "yes")
+        self.assertEqual(m.mark(60_000), "yes")
+        self.assertGreater(m.client.call("PTTL", "lk:{a}:horizon"), 50_000)
+
     def test_the_horizon_is_ahead_of_every_mark(self):
         m = self.master().admitted()
         self.assertEqual(m.horizon(), "admitted 0 0")

@@ -699,6 +699,9 @@ void fleet_proxy::on_head(uint8_t master, const answer& got) {
         facts.fingerprint = got.fingerprint;
         facts.durability = got.durability;
     }
+    if (facts.incarnation != facts.run_id) {
+        from.horizon = lease_horizon(_rules.leases.max_ttl);
+    }
     from.admission.on_handshake(facts, clock());
     advance(master);
     for (uint8_t key = 0; key < keys; ++key) {

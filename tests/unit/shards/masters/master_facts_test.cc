@@ -60,15 +60,13 @@ BOOST_AUTO_TEST_CASE(who_was_a_replica_is_known_by_its_second_history) {
 }
 
 BOOST_AUTO_TEST_CASE(what_operators_change_is_read_if_it_is_told) {
-    const auto replies = [](reply first) {
-        return std::vector<reply>{std::move(first), setting("maxmemory", "100"),
-                                  setting("maxmemory-policy", "allkeys-lru")};
-    };
-    const auto told = read_changing_facts(replies(role("slave")));
+    const auto told = read_changing_facts(
+        std::vector<reply>{role("slave"), reply::verbatim("txt:# Memory\r\nmaxmemory:100\r\n"
+                                                          "maxmemory_policy:allkeys-lru\r\n")});
     BOOST_TEST((told.role == master_role::replica));
     BOOST_TEST(told.memory_max.value() == 100u);
     BOOST_TEST(told.eviction.value() == "allkeys-lru");
-    const auto untold = read_changing_facts(std::vector<reply>(3, reply::error("NOPERM")));
+    const auto untold = read_changing_facts(std::vector<reply>(2, reply::error("NOPERM")));
     BOOST_TEST((untold.role == master_role::unknown));
     BOOST_TEST((!untold.memory_max && !untold.eviction));
 }
