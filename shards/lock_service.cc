@@ -217,14 +217,14 @@ ss::future<lock_answer> lock_service::acquire_or_send_home(lock_order order) {
 
 ss::future<lock_answer> lock_service::acquire_here(lock_order order) {
     if (turn_is_free()) {
-        return acquire_now(std::move(order));
+        return acquire_now(turn::wait_for_it, std::move(order));
     }
     const uint64_t client = order.client;
     _before_turn.insert(client);
     return take_turn().then([this, client, order = std::move(order)]() mutable {
         // cancel_wait() may have been here.
         auto answer = _before_turn.erase(client) > 0
-                          ? acquire_now(std::move(order))
+                          ? acquire_now(turn::wait_for_it, std::move(order))
                           : ss::make_ready_future<lock_answer>(
                                 lock_answer{.how = lock_answer::end::cancelled});
         give_turn();
@@ -234,7 +234,7 @@ ss::future<lock_answer> lock_service::acquire_here(lock_order order) {
 
 ss::future<lock_answer> lock_service::acquire_in_turn(lock_order order) {
     order.wait.reset();
-    return acquire_now(std::move(order));
+    return acquire_now(turn::have_it, std::move(order));
 }
 
 grant_request lock_service::request_of(const lock_order& order) const {
@@ -279,14 +279,14 @@ ss::future<lock_answer> lock_service::cover(uint32_t database, std::string name,
     co_return lock_answer{.how = lock_answer::end::failed, .error = lock_error::no_lease};
 }
 
-ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
+ss::future<lock_answer> lock_service::acquire_now(turn whose, lock_order order) {
     const auto now = read_clock();
     const auto tried = _table.take(
         request_of(order),
         order.wait ? lock_table::if_refused::will_wait : lock_table::if_refused::may_ask_again,
         now);
     if (!order.wait && !tried && tried.error() == lock_error::no_lease) {
-        return acquire_with_lease(std::move(order));
+        return acquire_with_lease(whose, std::move(order));
     }
     settle(now);
     const bool may_change =
@@ -309,24 +309,30 @@ ss::future<lock_answer> lock_service::acquire_now(lock_order order) {
 }
 
 /// Nobody else has it here; whether anybody has it elsewhere the masters know.
-ss::future<lock_answer> lock_service::acquire_with_lease(lock_order order) {
+ss::future<lock_answer> lock_service::acquire_with_lease(turn whose, lock_order order) {
     const auto give_up = read_clock() + lease_keeper::patience();
     lease_keeper::kept keep(*_leases);
+    auto wanted = _leases->take_wanted();
     while (true) {
-        const auto outcome = co_await _leases->see_to(_leases->take_wanted(), keep);
+        const auto outcome = co_await _leases->see_to(std::move(wanted), keep);
         if (outcome == lease_outcome::elsewhere) {
             co_return lock_answer{};
         }
-        const auto now = read_clock();
-        const auto tried =
-            _table.take(request_of(order), lock_table::if_refused::may_ask_again, now);
-        const bool again = !tried && tried.error() == lock_error::no_lease &&
-                           outcome == lease_outcome::ready && now < give_up;
+        bool again = false;
+        const auto tried = co_await in_turn(whose, [&] {
+            const auto now = read_clock();
+            auto got = _table.take(request_of(order), lock_table::if_refused::may_ask_again, now);
+            again = !got && got.error() == lock_error::no_lease &&
+                    outcome == lease_outcome::ready && now < give_up;
+            wanted = _leases->take_wanted();
+            if (!again) {
+                settle(now);
+            }
+            return got;
+        });
         if (again) {
             continue;
         }
-        (void)_leases->take_wanted();
-        settle(now);
         if (!tried) {
             co_return lock_answer{.how = lock_answer::end::failed, .error = tried.error()};
         }

@@ -150,7 +150,7 @@ private:
     void look_at(instant when);
     waiting_client* find_wait(uint64_t client, instant since);
     grant_request request_of(const lock_order& order) const;
-    ss::future<lock_answer> acquire_now(lock_order order);
+    ss::future<lock_answer> acquire_now(turn whose, lock_order order);
     ss::future<lock_answer> wait_for(lock_order order, instant now);
     ss::future<lock_answer> when_covered(uint32_t database, std::string name, std::string owner,
                                          lock_answer answer);
@@ -158,7 +158,7 @@ private:
     std::vector<wanted_lease> take_wanted();
     ss::future<lock_answer> cover(uint32_t database, std::string name, std::string owner,
                                   lock_answer answer);
-    ss::future<lock_answer> acquire_with_lease(lock_order order);
+    ss::future<lock_answer> acquire_with_lease(turn whose, lock_order order);
     ss::future<lock_answer> acquire_or_send_home(lock_order order);
     ss::future<lock_answer> acquire_as_home(lock_order order);
     ss::future<lock_answer> acquire_here(lock_order order);
