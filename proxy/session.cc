@@ -11,6 +11,7 @@
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/sleep.hh>
 #include <seastar/core/smp.hh>
+#include <seastar/coroutine/as_future.hh>
 #include <seastar/util/later.hh>
 #include <seastar/util/log.hh>
 
@@ -193,7 +194,7 @@ ss::future<> session::leave_locks() {
 }
 
 /// Who has ended its side only, or said QUIT in the same breath, acknowledges the answer in a
-/// moment; who has closed its socket resets the connection as soon as the answer is there.
+/// moment; who had closed its socket before the answer was there resets the connection then.
 ss::future<bool> session::may_not_have_read() {
     constexpr auto longest = 200ms;
     for (auto pause = 1ms; _delivered == delivery::under_way && pause < longest; pause *= 2) {
@@ -233,7 +234,11 @@ void session::when_heard(std::function<void()> call) {
 
 ss::future<> session::serve_commands() {
     while (!closing) {
-        auto bytes = co_await read();
+        auto heard = co_await ss::coroutine::as_future(read());
+        if (heard.failed()) {  // a reset; all that was said before has been written
+            _delivered = _delivered.value_or(delivery_on(_socket));
+        }
+        auto bytes = heard.get();
         if (bytes.empty()) {
             _delivered = _delivered.value_or(delivery_on(_socket));
             co_return;

@@ -15,9 +15,13 @@ delivery delivery_on(const seastar::connected_socket& socket) {
     } catch (const std::system_error&) {
         return delivery::failed;
     }
-    // 0: it is no connection of TCP.
-    if (about.tcpi_state == 0 || about.tcpi_state == closed) {
-        return delivery::failed;
+    if (about.tcpi_state == 0) {
+        return delivery::failed;  // it is no connection of TCP
+    }
+    if (about.tcpi_state == closed) {
+        // What was under way at a reset is not counted any more, only what ever was.
+        const auto sent = about.tcpi_bytes_sent - about.tcpi_bytes_retrans;
+        return about.tcpi_bytes_acked >= sent ? delivery::done : delivery::failed;
     }
     return about.tcpi_unacked == 0 && about.tcpi_notsent_bytes == 0 ? delivery::done
                                                                     : delivery::under_way;

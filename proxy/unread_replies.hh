@@ -5,11 +5,12 @@
 namespace lockkeeper::proxy {
 
 /// What has become of the replies that were written to a client. That it has read them nobody can
-/// know but itself: who closes a connection with something unread in it resets it.
+/// know but itself; that its machine has them is as much as can be known. A reset says no more:
+/// some libraries close every connection with one.
 enum class delivery : uint8_t {
-    done,       ///< its machine has acknowledged them, and the connection was not reset
+    done,       ///< its machine has acknowledged them
     under_way,  ///< some are not acknowledged yet
-    failed,     ///< the connection was reset, or nobody can tell
+    failed,     ///< some never will be, or nobody can tell
 };
 
 delivery delivery_on(const seastar::connected_socket& socket);
