@@ -12,6 +12,7 @@
 #include <seastar/coroutine/maybe_yield.hh>
 #include <seastar/util/later.hh>
 #include <seastar/util/log.hh>
+#include <span>
 
 #include "protocol/text.hh"
 #include "shards/background.hh"
@@ -389,13 +390,22 @@ ss::future<> stripe_group::ask_again(uint32_t index) {
     voter& one = *_voters[index];
     one.is_asked_again = true;
     const auto on = one.generation;
+    command_batch questions = changing_facts_questions();
+    const size_t changing = questions.replies();
+    write_head(questions.append(1), _keys);
     const auto told = co_await _masters.at(index).send(
-        changing_facts_questions(), {.timeout = _options.masters.connect_timeout, .only_on = on});
+        questions, {.timeout = _options.masters.connect_timeout, .only_on = on});
     one.is_asked_again = false;
     if (!told || _stopping || one.generation != on) {
         co_return;
     }
-    const auto now = read_changing_facts(told->replies);
+    handshake_facts head;
+    if (read_head(told->replies.back(), head) &&
+        (head.incarnation != one.facts.run_id || head.fingerprint != _options.fingerprint)) {
+        // A vote would have found out, but none was asked for.
+        one.standing.on_vote_refused();
+    }
+    const auto now = read_changing_facts(std::span(told->replies).first(changing));
     one.facts.role = name_of(now.role, one.facts.role);
     if (now.memory_max) {
         one.facts.maxmemory = now.memory_max;

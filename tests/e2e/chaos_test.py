@@ -224,7 +224,10 @@ class World:
 
     def proxy_of_another_fleet_comes(self):
         """It disagrees about the stripes, the longest lease or time-outs, so it must not get any lock here."""
-        self.wait_for_votes(3)  # those who vote know whose they are
+        self.wait_for_votes(3)
+        # Those who vote know whose they are, unless they were flushed and nobody has seen it yet.
+        wait_until(lambda: all(master.call("HGET", "lk:{main}:fence", "inc") for master in self.masters),
+                   "all masters know whose they are")
         config = stripe_of(self.relays, timeout="251ms") + LEASES
         with Lockkeeper(cores=1, config=config) as stranger, Client(stranger.port) as client:
             def is_refused():

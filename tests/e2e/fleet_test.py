@@ -537,6 +537,12 @@ class Failures(FleetCase):
             self.assertGreater(other.call("LK.ACQUIRE", "held", "you", "TTL", 1000, "WAIT", 0)[0], first[0])
         wait_until(lambda: state_of(proxy, self.masters[0]) == "admitted", "it votes again")
 
+    def test_a_master_that_is_flushed_is_found_out_without_a_vote(self):
+        proxy = self.proxy("leases: {max_ttl: 5s, slack: 200ms, untimed: 1s}\n")
+        self.assertTrue(self.client(proxy).call("LK.ACQUIRE", "held", "me", "TTL", 4000))
+        self.masters[0].call("FLUSHALL")
+        wait_until(lambda: state_of(proxy, self.masters[0]) == "quarantined", "it is seen")
+
     def test_a_promoted_replica_does_not_vote_at_once_whatever_it_writes_to_disk(self):
         """It has what it was sent; its master may have answered more than that."""
         durable = ("--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0")
